@@ -137,8 +137,7 @@ def _content(descriptor: int) -> str:
 
 def _locked(descriptor: int) -> bool:
     """Lock a file for this process; False where another process has it locked."""
-    # Only POSIX has this module, as only it has fork().
-    import fcntl  # noqa: PLC0415  # see above
+    import fcntl  # noqa: PLC0415  # only POSIX has it, as only it has fork()
 
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from smp.cli._renames import alike, leaves_of
 from smp.paths import Element, Path
 from smp.schema.model import OPAQUE, Type
 from smp.schema.walk import Key, identifies, identifying_keys, key_of
@@ -125,9 +126,6 @@ def _renamed(
     added = {key: after[key] for key in after if key not in before}
     if not removed or not added:
         return {}
-    # Few lists have both, and few commands compare lists.
-    from smp.cli._likeness import alike, leaves_of  # noqa: PLC0415  # see above
-
     sides = []
     for elements in (removed, added):
         leaves = {}

@@ -1,86 +1,233 @@
-"""Declared commands (``_commands``) as commands of click."""
+"""The declared commands as commands of click: help, completion, unusual lines."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from smp.cli._commands import Argument, Command, Option
-from smp.cli._errors import UsageError
+from smp.cli._commands import (
+    COMMANDS,
+    Argument,
+    Command,
+    CommandLine,
+    CommandOption,
+    ValueKind,
+    load_command,
+)
+from smp.cli._version import version_line
+from smp.errors import did_you_mean, listing
+from smp.options import BOOLEANS
 
 # A path that cannot be read is reported by what reads it.
-FILE: Final = click.Path(allow_dash=True, readable=False)
+_TYPES: Final[dict[ValueKind, Any]] = {
+    "text": None,
+    "path": click.Path(allow_dash=True, readable=False),
+    "integer": click.INT,
+}
 
 
-def as_click_command(name: str, declared: Command) -> click.Command:
-    """Make a command of click of a declared one."""
-    params: list[click.Parameter] = [as_argument(part) for part in declared.arguments]
-    params += [as_option(option) for option in declared.options]
+class DeclaredCommand(click.Command):
+    """A command that is read by click, and not run: it returns its command line."""
 
-    @click.pass_context
-    def call(ctx: click.Context, /, **values: Any) -> None:
-        try:
-            ctx.exit(declared.call(values))
-        except UsageError as error:
-            raise click.UsageError(str(error), ctx) from None
+    def __init__(self, names: tuple[str, ...], declared: Command) -> None:
+        params: list[click.Parameter] = [*map(as_argument, declared.arguments)]
+        params += map(as_option, declared.options)
+        super().__init__(
+            names[-1],
+            params=params,
+            callback=lambda **values: CommandLine(names, declared, values),
+            help=declared.run.__doc__,
+            epilog=_epilog(declared.example, declared.exit_codes),
+        )
+        self._takes_booleans = declared.takes_booleans
 
-    return click.Command(
-        name,
-        params=params,
-        callback=call,
-        help=declared.run.__doc__,
-        epilog=declared.epilog,
-    )
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments. Raises click.BadParameter."""
+        if self._takes_booleans:
+            args = self._without_booleans(ctx, args)
+        return super().parse_args(ctx, args)
+
+    def _without_booleans(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Replace flags with a value by those without: ``--wait=true`` by ``--wait``.
+
+        A flag without an opposite is false where it is left out.
+        """
+        flags = {
+            name: option
+            for option in self.params
+            if isinstance(option, click.Option) and option.is_flag
+            for name in option.opts
+        }
+        plain: list[str] = []
+        for argument in args:
+            name, equals, text = argument.partition("=")
+            option = flags.get(name)
+            if option is None or not equals:
+                plain.append(argument)
+            elif text not in BOOLEANS:
+                raise click.BadParameter(f"{text!r} is not true or false", ctx, option)
+            else:
+                plain += [name] if BOOLEANS[text] else option.secondary_opts
+        return plain
 
 
-def as_option(option: Option) -> click.Option:
+def as_option(option: CommandOption) -> click.Option:
     """Make an option of click of a declared one."""
-    names, settings = _option_settings(option)
-    return click.Option(names, **settings)
-
-
-def option_decorator(option: Option) -> Callable[[Callable[..., Any]], Any]:
-    """Make a decorator of click, for a command that is a function."""
-    names, settings = _option_settings(option)
-    return click.option(*names, **settings)
-
-
-def _option_settings(option: Option) -> tuple[list[str], dict[str, Any]]:
     *others, last = option.flags
     flag = f"{last}/{option.opposite}" if option.opposite else last
     settings: dict[str, Any] = {
+        "type": _TYPES[option.kind],
         "multiple": option.is_repeatable,
+        "required": option.is_required,
         "metavar": option.metavar,
         "help": option.help or None,
     }
     if option.choices:
         settings["type"] = click.Choice(option.choices)
-    elif option.minimum is not None:
-        settings["type"] = click.IntRange(min=option.minimum)
-    elif option.is_path:
-        settings["type"] = FILE
+    elif option.minimum is not None or option.maximum is not None:
+        settings["type"] = click.IntRange(option.minimum, option.maximum)
+    elif option.convert is not None:
+        settings["type"] = _type_of(option.convert)
     if option.is_flag:
         settings["is_flag"] = True
+        settings["type"] = None
     # click takes a default that is None for one that is given.
     if option.default is not None:
         settings["default"] = option.default
-        settings["show_default"] = option.shown_default or bool(option.default)
+        is_shown = option.default not in ("", False)
+        settings["show_default"] = option.shown_default or is_shown
     if option.variable:
         settings |= {"envvar": option.variable, "show_envvar": True}
     if option.complete:
         settings["shell_complete"] = option.complete
-    return [*others, flag, option.name], settings
+    return click.Option([*others, flag, option.name], **settings)
+
+
+def _type_of(convert: Callable[[str], Any]) -> Callable[[Any], Any]:
+    """Return a type of click that makes a value of a text by a function."""
+
+    def read(value: Any) -> Any:
+        # A default may come again as what it was made to be.
+        if not isinstance(value, str):
+            return value
+        try:
+            return convert(value)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+
+    return read
 
 
 def as_argument(argument: Argument) -> click.Argument:
     """Make an argument of click of a declared one."""
     return click.Argument(
         [argument.name],
-        type=None if argument.is_repeatable else FILE,
+        type=_TYPES[argument.kind],
         nargs=-1 if argument.is_repeatable else 1,
         required=argument.is_required,
         metavar=argument.metavar,
         shell_complete=argument.complete,
     )
+
+
+def _epilog(example: str, exit_codes: str = "") -> str:
+    codes = f"\b\nExit codes: {exit_codes}.\n\n" if exit_codes else ""
+    return f"{codes}\b\nExample:\n  smp {example}"
+
+
+class _Group(click.Group):
+    """A group of commands; an unknown one is an error that says which it has."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the arguments begin with."""
+        name = args[0]
+        known = self.list_commands(ctx)
+        # What looks like an option is one that click does not know.
+        if name in known or name.startswith("-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        hint = did_you_mean(name, known) or listing("the commands are", known)
+        raise click.UsageError(f"there is no command {name!r}; {hint}", ctx)
+
+
+class _AllCommands(_Group):
+    """The commands, each imported when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's
+        """Name the commands."""
+        return [*COMMANDS]
+
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002  # click's
+        cmd_name: str,
+    ) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        declared = load_command(cmd_name)
+        if isinstance(declared, Command):
+            return DeclaredCommand((cmd_name,), declared)
+        return _Group(
+            cmd_name,
+            {
+                name: DeclaredCommand((cmd_name, name), command)
+                for name, command in declared.commands.items()
+            },
+            help=declared.help,
+            epilog=_epilog(declared.example),
+        )
+
+
+@click.group(
+    cls=_AllCommands,
+    context_settings={"help_option_names": ["--help", "-h"]},
+    epilog="\b\nShell completion:\n"
+    '  bash  eval "$(_SMP_COMPLETE=bash_source smp)" in ~/.bashrc\n'
+    '  zsh   eval "$(_SMP_COMPLETE=zsh_source smp)" in ~/.zshrc\n'
+    "  fish  _SMP_COMPLETE=fish_source smp | source, in ~/.config/fish/config.fish\n"
+    f"\n{_epilog('apply -f new.yaml --live live.yaml -o report')}",
+)
+@click.version_option("", message=version_line())
+def cli() -> None:
+    """Strategic merge patches for Kubernetes objects, computed and applied offline.
+
+    Each path of objects is a YAML or JSON file with any number of
+    documents, a directory of such files (*.yaml, *.yml, *.json, at any depth), or - for
+    standard input. Errors and notes go to standard error.
+    """
+
+
+def read_with_click(argv: list[str] | None) -> CommandLine | int:
+    """Read a command line, or show help or an error and return the exit code."""
+    try:
+        read = cli.main(args=argv, prog_name=_program(), standalone_mode=False)
+    except click.Abort:
+        raise KeyboardInterrupt from None
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    return read if isinstance(read, CommandLine | int) else 0
+
+
+def _program() -> str:
+    """Return what the user calls this program: as a plugin of kubectl, by its name."""
+    is_plugin = Path(sys.argv[0]).name.startswith("kubectl-")
+    return "kubectl smp" if is_plugin else "smp"
+
+
+def show_usage_error(line: CommandLine, reason: str) -> None:
+    """Show why a command line cannot be run, and the usage of its command."""
+    context = click.Context(cli, info_name=_program(), **cli.context_settings)
+    command: click.Command | None = cli
+    for name in line.names:
+        if isinstance(command, click.Group):
+            command = command.get_command(context, name)
+        if command is not None:
+            context = click.Context(command, info_name=name, parent=context)
+    click.UsageError(reason, context).show()

@@ -9,15 +9,15 @@ from typing import Any
 
 import msgspec
 
-from smp.cli._connection import connect
 from smp.cli._errors import Failure, UsageError, printable, report
 from smp.cli._identity import identity_of
 from smp.cli._inputs import FOR_ANOTHER_TOOL, STDIN, Inputs
+from smp.cli._live import connect
 from smp.cli._objects import Entry
+from smp.cli._selection import selected_by
 from smp.cluster import Cluster
 from smp.cluster.plan.exchange import Progress
 from smp.errors import DocumentError
-from smp.label_selectors import SelectorError, parse_label_selector
 from smp.objects import SUFFIXES
 from smp.values import JSONObject
 
@@ -109,18 +109,6 @@ def manifests_of(objects: list[JSONObject]) -> Manifests:
         for number, obj in enumerate(objects)
     )
     return Manifests(Inputs(), entries, tuple(objects))
-
-
-def selected_by(selector: str) -> Callable[[JSONObject], bool]:
-    """Return what tells whether an object has labels. Raises UsageError."""
-    if not selector:
-        return lambda _obj: True
-    try:
-        return parse_label_selector(selector).matches
-    except SelectorError as error:
-        raise UsageError(
-            f"Invalid value for '-l' / '--selector': {error.problem}"
-        ) from None
 
 
 def connected(

@@ -1,4 +1,4 @@
-"""Printing what became of the objects of a cluster: lines, objects and reports."""
+"""What became of the objects of a cluster: outcomes, lines, objects and reports."""
 
 from __future__ import annotations
 
@@ -7,20 +7,104 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
 from smp.cli._cluster_inputs import Manifests
-from smp.cli._cluster_outcomes import outcome_of
 from smp.cli._errors import Failure, printable, report
-from smp.cli._formats import patch_format, report_format
+from smp.cli._formats import patch_layout
 from smp.cli._identity import identity_of
-from smp.cli._object_outcomes import ObjectOutcome
-from smp.cli._objects import Entry
-from smp.cli._options import Settings
+from smp.cli._object_outcomes import ObjectOutcome, notices_of
+from smp.cli._objects import Entry, Row
+from smp.cli._options import WITHOUT_SCHEMA, Settings
 from smp.cli._outputs import write, write_json, write_yaml
-from smp.cli._run import Row, Work, run
+from smp.cli._run import Work, run
 from smp.cli._status_line import StatusLine
-from smp.cluster import Applied
+from smp.cluster import Applied, Difference, Waited
 from smp.cluster.plan.applysets import ApplySetState, Parent
 from smp.cluster.plan.exchange import Progress
-from smp.values import JSONObject
+from smp.cluster.plan.objects import applied_configurations
+from smp.custom_resources import STRATEGIC_MERGE_PATCH
+from smp.explain import Cause, explain_apply
+from smp.values import JSON, JSONObject, as_object
+
+# What a server counts and writes down for itself; nothing of it is asked for.
+_OF_THE_SERVER: Final = (
+    "creationTimestamp",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+)
+
+
+def shown(obj: JSONObject | None) -> JSONObject | None:
+    """Return an object without what a server keeps for itself in its metadata."""
+    if obj is None:
+        return None
+    metadata = {**as_object(obj.get("metadata"))}
+    for name in _OF_THE_SERVER:
+        metadata.pop(name, None)
+    return {**obj, "metadata": metadata}
+
+
+def outcome_of(
+    result: Applied | Difference, entry: Entry, settings: Settings
+) -> ObjectOutcome:
+    """Return the outcome of an object that has no error, with its secrets masked."""
+    if isinstance(result, Applied):
+        before, after = shown(result.before), shown(result.object)
+        notices = tuple(notices_of(result.warnings))
+        # Of what was pruned there is only what it was.
+        if result.action == "pruned":
+            after = None
+    else:
+        before, after = shown(result.live), shown(result.merged)
+        notices = ()
+    last_applied, configuration = None, result.item.object
+    if before is not None:
+        last_applied, configuration = applied_configurations(result.item, before)
+    patch = result.patch
+    # One set of masks for all versions: equal values have equal masks.
+    masks = settings.masks(
+        {
+            "live": before,
+            "last applied": last_applied,
+            "manifest": configuration,
+            "result": after,
+            "patch": patch if isinstance(patch, dict) else None,
+        }
+    )
+    masked_before, masked_last = masks.mask(before), masks.mask(last_applied)
+    masked_configuration = masks.mask(configuration)
+    schema = result.schema or WITHOUT_SCHEMA
+    # Causes are found in masked objects, so that no sentence shows a secret.
+    causes: tuple[Cause, ...] = ()
+    is_explained = settings.explains and result.schema is not None
+    if is_explained and masked_before is not None and after is not None:
+        causes = explain_apply(
+            masked_last,
+            masked_configuration,
+            masked_before,
+            schema,
+            unknown_fields="merge",
+        )
+    masked_patch: JSON = patch
+    if isinstance(patch, dict):
+        masked_patch = masks.mask(patch)
+    return ObjectOutcome(
+        identity=identity_of(after or before or configuration),
+        place=entry.place,
+        before=masked_before,
+        after=masks.mask(after),
+        type_=schema.type,
+        patch={} if masked_patch is None else masked_patch,
+        media_type=result.media_type or STRATEGIC_MERGE_PATCH,
+        notices=notices,
+        last_applied=masked_last,
+        configuration=masked_configuration,
+        causes=causes,
+        hazards=result.hazards,
+        entries=(("manifest", entry),) if entry.part is not None else (),
+        is_applied=isinstance(result, Applied),
+    )
 
 
 class ProgressLine:
@@ -128,11 +212,9 @@ def print_report(
             raise Failure(result.error, row.entry, row.entry.label)
         return outcome_of(result, row.entry, settings).with_notes_of(row)
 
-    output = patch_format(settings)
-    if settings.explains:
-        output = report_format(settings, manifests.inputs, title)
-    totals = run(rows, Work(compute, output), manifests.inputs, settings)
-    return totals.exit_code(found=totals.differs)
+    layout = patch_layout(settings, manifests.inputs, title)
+    work = Work(compute, layout, is_comparison=True)
+    return run(rows, work, manifests.inputs, settings)
 
 
 def settings_of(options: dict[str, Any]) -> Settings:
@@ -158,6 +240,12 @@ def print_objects(objects: list[JSONObject], output: str) -> None:
         write_json([value])
     else:
         write_yaml([("", value)])
+
+
+def ready_line(result: object) -> str:
+    """Word that an object is ready; empty for an error."""
+    waited = cast("Waited", result)
+    return "" if waited.error is not None else str(waited)
 
 
 def deleted_line(result: object, *, suffix: str, only_name: bool) -> str:

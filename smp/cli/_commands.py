@@ -1,55 +1,82 @@
-"""How a command line is declared, and read where it is a usual one.
+"""How a command is declared, and read where its line is a usual one.
 
 Theory of operation. Loading click takes as long as reading, patching and printing an
-object. So commands that are run for one object are declared as data: a ``Command`` has
-its options, arguments and what it runs. ``parse`` reads the command lines that are
-correct and ordinary, by that declaration alone. Of anything else (help, completion, an
-error, options in a rare form) it says nothing, and click reads the line from its start,
-by options that ``_click`` makes of the same declaration. So both can differ only in a
-line that ``parse`` takes, and a test compares what they make of it.
+object. So commands are declared as data: a ``Command`` has its options, arguments and
+what it runs. ``parse`` reads the command lines that are correct and ordinary, by that
+declaration alone. Of anything else (help, completion, an error, options in a rare form)
+it says nothing, and click reads the line from its start, by options that ``_click``
+makes of the same declaration. So both can differ only in a line that ``parse`` takes,
+and a test compares what they make of it. Whoever has read it, ``Command.call`` runs it.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
+
+from smp.cli._errors import Failure
+from smp.errors import DepthError, SmpError
 
 Values: TypeAlias = dict[str, Any]
 # Takes a context, a parameter and the beginning of a word, all of click.
 Complete: TypeAlias = Callable[[Any, Any, str], list[Any]]
+ValueKind: TypeAlias = Literal["text", "path", "integer"]
 
-# The commands that are declared as data, each in the module of its name.
-DECLARED: Final = frozenset(
-    {"apply", "blame", "diff", "drift", "explain", "lint", "patch"}
+# Each has COMMAND in the module of its name, which is imported when the command is run,
+# so that no command waits for what the others import.
+COMMANDS: Final = (
+    "apply",
+    "blame",
+    "cluster",
+    "diff",
+    "doctor",
+    "drift",
+    "explain",
+    "lint",
+    "openapi",
+    "patch",
+    "schema",
+    "serve",
+    "test",
 )
+# The exit codes of all commands, but for those that have the codes of kubectl.
+DONE: Final = 0
+FOUND: Final = 1
+ERROR: Final = 2
+PARTLY: Final = 3
 
 # A shell asks click for completions with this variable.
 _COMPLETION: Final = "_SMP_COMPLETE"
 _MOST_DIGITS: Final = 18  # of a value that is an integer
 
 
-class Option(msgspec.Struct, frozen=True):
+class CommandOption(msgspec.Struct, frozen=True):
     """An option of a command.
 
-    ``flags`` are its names on the command line, the last one with the name of the
-    parameter, unless ``parameter`` is that. With ``minimum`` its value is an integer.
-    ``opposite`` is the name that switches it off.
+    ``names`` are those on the command line, as ``-q, --quiet``, the last one with the
+    name of the parameter, unless ``parameter`` is that. ``opposite`` is the name that
+    switches it off. ``convert`` makes the value of a text, also of the default, or
+    raises ValueError with what is wrong.
     """
 
-    flags: tuple[str, ...]
+    names: str
     help: str = ""
     parameter: str = ""
     metavar: str | None = None
+    kind: ValueKind = "text"
     choices: tuple[str, ...] = ()
     minimum: int | None = None
-    is_path: bool = False
+    maximum: int | None = None
+    convert: Callable[[str], Any] | None = None
     is_flag: bool = False
     opposite: str = ""
     is_repeatable: bool = False
+    is_required: bool = False
     default: str | int | bool | None = None
     # What the help shows in place of the default.
     shown_default: str = ""
@@ -58,26 +85,54 @@ class Option(msgspec.Struct, frozen=True):
     complete: Complete | None = None
 
     @property
+    def flags(self) -> tuple[str, ...]:
+        """The names, one by one."""
+        return tuple(self.names.split(", "))
+
+    @property
     def name(self) -> str:
         """The parameter of the function that has the value."""
         return self.parameter or self.flags[-1].removeprefix("--").replace("-", "_")
 
-    def value_of(self, text: str) -> str | int | None:
+    @property
+    def default_value(self) -> Any:
+        """The value where the option is missing."""
+        if self.is_repeatable:
+            return ()
+        if self.is_flag and self.default is None:
+            return False
+        if self.convert is not None and isinstance(self.default, str):
+            return self.convert(self.default)
+        return self.default
+
+    def value_of(self, text: str) -> Any:
         """Return the value that a word of the command line has; None without one."""
         if self.choices:
             return text if text in self.choices else None
-        if self.minimum is None:
+        if self.convert is not None:
+            try:
+                return self.convert(text)
+            except ValueError:
+                return None
+        if self.kind != "integer":
             return text
         if not (text.isascii() and text.isdecimal()) or len(text) > _MOST_DIGITS:
             return None
         number = int(text)
-        return number if number >= self.minimum else None
+        is_low = self.minimum is not None and number < self.minimum
+        is_high = self.maximum is not None and number > self.maximum
+        return None if is_low or is_high else number
+
+
+# An option that has no value, but is there or not.
+switch: Final = partial(CommandOption, is_flag=True)
 
 
 class Argument(msgspec.Struct, frozen=True):
     """An argument of a command: a path, or words where it is repeatable."""
 
     name: str
+    kind: ValueKind = "path"
     metavar: str | None = None
     is_required: bool = True
     is_repeatable: bool = False
@@ -92,46 +147,79 @@ class Command(msgspec.Struct, frozen=True):
     """
 
     run: Callable[..., int]
-    options: tuple[Option, ...]
-    settings: Callable[..., Any]
-    shared: frozenset[str]
+    example: str
+    options: tuple[CommandOption, ...] = ()
     arguments: tuple[Argument, ...] = ()
-    epilog: str = ""
+    exit_codes: str = ""
+    settings: Callable[..., Any] | None = None
+    shared: frozenset[str] = frozenset()
+    error: int = ERROR
+    # Whether flags may have a value, as those of kubectl: --wait=false.
+    takes_booleans: bool = False
 
     def call(self, values: Mapping[str, Any]) -> int:
-        """Run the command with the values of its options and arguments."""
+        """Run the command, and report the errors that users can correct."""
         shared: Values = {}
         own: Values = {}
         for name, value in values.items():
             target = shared if name in self.shared else own
             target[name] = value
-        return self.run(**own, settings=self.settings(**shared))
+        try:
+            if self.settings is not None:
+                own["settings"] = self.settings(**shared)
+            return self.run(**own)
+        except Failure as failure:
+            failure.show()
+        except RecursionError:
+            Failure(DepthError("a document is nested too deeply")).show()
+        except SmpError as error:
+            Failure(error).show()
+        return self.error
 
 
-class Parsed(msgspec.Struct, frozen=True):
-    """A command line that is read."""
+class CommandGroup(msgspec.Struct, frozen=True):
+    """Commands below one name."""
 
-    name: str
+    help: str
+    example: str
+    commands: dict[str, Command]
+
+
+class CommandLine(msgspec.Struct, frozen=True):
+    """A command line that is read: the names of the command, and its values."""
+
+    names: tuple[str, ...]
     command: Command
     values: Values
 
 
-def parse(words: Sequence[str]) -> Parsed | None:
+def load_command(name: str) -> Command | CommandGroup:
+    """Import the declaration of a command."""
+    command: Command | CommandGroup = import_module(f"smp.cli.{name}").COMMAND
+    return command
+
+
+def parse(words: Sequence[str]) -> CommandLine | None:
     """Read a command line; None for one that is left to click."""
     # click expands wildcards on Windows, where a shell does not.
-    if not words or _COMPLETION in os.environ or os.name == "nt":
+    if _COMPLETION in os.environ or os.name == "nt":
         return None
-    name, *rest = words
-    if name not in DECLARED:
+    if not words or words[0] not in COMMANDS:
         return None
-    command: Command = import_module(f"smp.cli.{name}").COMMAND
-    values = _values(command, rest)
-    return None if values is None else Parsed(name, command, values)
+    command = load_command(words[0])
+    count = 1
+    if isinstance(command, CommandGroup):
+        if len(words) == 1 or words[1] not in command.commands:
+            return None
+        command = command.commands[words[1]]
+        count = 2
+    values = _read_values(command, words[count:])
+    return None if values is None else CommandLine((*words[:count],), command, values)
 
 
-def _values(command: Command, words: Sequence[str]) -> Values | None:
+def _read_values(command: Command, words: Sequence[str]) -> Values | None:
     """Return the values of all options and arguments, or None."""
-    options: dict[str, Option] = {}
+    options: dict[str, CommandOption] = {}
     for option in command.options:
         options.update(dict.fromkeys(option.flags, option))
         if option.opposite:
@@ -150,7 +238,7 @@ def _values(command: Command, words: Sequence[str]) -> Values | None:
         named = options.get(flag)
         if named is None:
             return None
-        value: str | int | None
+        value: Any
         if named.is_flag:
             if equals:
                 return None
@@ -166,25 +254,22 @@ def _values(command: Command, words: Sequence[str]) -> Values | None:
         if value is None or (values and not named.is_repeatable):
             return None
         values.append(value)
-    return _completed(command, given, arguments)
+    return _add_defaults(command, given, arguments)
 
 
-def _completed(
+def _add_defaults(
     command: Command, given: Mapping[str, list[Any]], words: list[str]
 ) -> Values | None:
     """Add the arguments, and the defaults of the options that are not given."""
     values: Values = {}
     for option in command.options:
-        of_option = given.get(option.name)
-        if of_option is None and option.variable in os.environ:
+        if option.name in given:
+            found = given[option.name]
+            values[option.name] = tuple(found) if option.is_repeatable else found[0]
+        elif option.is_required or option.variable in os.environ:
             return None
-        if option.is_repeatable:
-            values[option.name] = tuple(of_option or ())
-        elif of_option is not None:
-            [values[option.name]] = of_option
         else:
-            is_off = option.is_flag and option.default is None
-            values[option.name] = False if is_off else option.default
+            values[option.name] = option.default_value
     remaining = iter(words)
     for argument in command.arguments:
         if argument.is_repeatable:

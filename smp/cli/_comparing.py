@@ -42,9 +42,7 @@ class Comparing:
     @classmethod
     def of(cls, settings: Settings, inputs: Inputs) -> Comparing:
         """Read the rules of the options. Raises UsageError and DocumentError."""
-        rules: list[Rule] = []
-        for file in settings.rules:
-            rules += read_rules(inputs.data(file), source=name_of(file)).all
+        rules = read_rule_files(settings, inputs)
         for path in settings.ignore:
             try:
                 pattern = pattern_of(path)
@@ -122,6 +120,14 @@ class Comparing:
             reads=normalizes,
             normalizes=normalizes,
         )
+
+
+def read_rule_files(settings: Settings, inputs: Inputs) -> list[Rule]:
+    """Read the files of --rules. Raises DocumentError."""
+    rules: list[Rule] = []
+    for file in settings.rules:
+        rules += read_rules(inputs.data(file), source=name_of(file)).all
+    return rules
 
 
 def _rules_in(file: str, inputs: Inputs) -> list[Rule]:

@@ -18,6 +18,7 @@ from smp.errors import UnknownKindError
 from smp.schema.catalog import Catalog, CompiledDefinition
 from smp.schema.model import Schema, TypeDocument
 from smp.schema.sources.crd import structural_schemas
+from smp.schema.structural import with_schema_defaults
 from smp.values import JSON, JSONObject, as_list, as_object, as_text
 
 _NOTHING: Final[dict[str, TypeDocument]] = {}
@@ -87,11 +88,6 @@ class Definitions:
         structural = self._structural_of(obj)
         if structural is None:
             return obj
-        # Most runs read no definitions.
-        from smp.schema.structural import (  # noqa: PLC0415  # see above
-            with_schema_defaults,
-        )
-
         return with_schema_defaults(obj, structural)
 
     def schema_of(self, catalog: Catalog, obj: JSONObject) -> Schema:

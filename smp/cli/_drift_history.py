@@ -15,12 +15,11 @@ from typing import Final
 
 import msgspec
 
-from smp.cli._drift_records import Part
+from smp.cli._drift_records import RecordPart
 from smp.cli._errors import Failure
-from smp.cli._identity import Identity
+from smp.cli._identity import ObjectIdentity
 from smp.cli._inputs import Inputs
-from smp.cli._objects import Entry
-from smp.cli._objects import Part as TextPart
+from smp.cli._objects import Entry, TextPart
 from smp.errors import DocumentError, SmpError
 from smp.path_patterns import pattern_of
 from smp.paths import KeyedElement, Path, SetElement, Step
@@ -55,14 +54,14 @@ class History:
         self._blamed: dict[str, dict[int, Commit]] = {}
         self._git("rev-parse", "--git-dir")
 
-    def commits(self, part: Part, paths: list[str]) -> list[str]:
+    def commits(self, part: RecordPart, paths: list[str]) -> list[str]:
         """Return the commit for each path of a manifest, "" where there is none.
 
         Raises DocumentError for a repository that cannot be read.
         """
         source, offset, length, line, list_of, index = part
         text = TextPart(offset, length, line, list_of, index)
-        identity = Identity()
+        identity = ObjectIdentity()
         entry = Entry(identity, source, line, offset, length, None, list_of, part=text)
         positions = self._inputs.positions(entry)
         blamed = self._lines_of(source)

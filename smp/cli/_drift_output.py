@@ -9,12 +9,23 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from smp.cli._drift_history import path_of
-from smp.cli._drift_run import Row
+from smp.cli._drift_run import DriftRow, load_fleet
 from smp.cli._errors import UsageError, printable
 from smp.cli._outputs import write, write_bytes
 from smp.explain import CAUSES
 from smp.paths import Path
-from smp.reports import Finding, Format, Level, ObjectReport, Place, Verdict, printer_of
+from smp.reports import (
+    Finding,
+    Format,
+    Layout,
+    Level,
+    ObjectReport,
+    Place,
+    Totals,
+    Verdict,
+    list_counts,
+    printer_of,
+)
 from smp.values import JSON
 
 REPORTS: Final[dict[str, Format]] = {"html": "html", "junit": "junit", "sarif": "sarif"}
@@ -36,29 +47,32 @@ _VERDICTS: Final[dict[str, Verdict]] = {
 class Output(Protocol):
     """What writes rows to standard output."""
 
-    def add(self, row: Row) -> None:
+    def add(self, row: DriftRow) -> None:
         """Write a row."""
 
     def end(self) -> None:
         """Write what is left."""
 
 
-def output_of(name: str, totals: Totals) -> Output:
+def output_of(name: str, totals: DriftTotals) -> Output:
     """Return the output of a format. Raises UsageError and ReportError."""
-    if name == "ndjson":
-        return _Lines()
     if name == "parquet":
         return _Parquet()
+    if name == "ndjson":
+        return _Written(Layout(lambda row: f"{msgspec.json.encode(row).decode()}\n"))
     if name in REPORTS:
-        return _Report(REPORTS[name])
+        printer = printer_of(REPORTS[name], title="smp drift")
+        return _Written(
+            Layout(lambda row: printer.piece(_report_of(row)), start=printer.begin)
+        )
     return _Summary(totals)
 
 
-class Totals:
+class DriftTotals(Totals):
     """How many rows there are of each verdict, and where."""
 
     def __init__(self) -> None:
-        self.verdicts: Counter[str] = Counter()
+        super().__init__(number_format=",")
         self.reused = 0
         self._by: dict[str, dict[str, Counter[str]]] = {
             "cluster": {},
@@ -67,27 +81,21 @@ class Totals:
             "cause": {},
         }
 
-    def add(self, row: Row) -> None:
+    def add_row(self, row: DriftRow) -> None:
         """Count a row."""
-        verdict = row.verdict
-        self.verdicts[verdict] += 1
-        if verdict == "same":
+        self.add(row.verdict)
+        if row.verdict == "same":
             return
         kind = f"{row.kind}.{row.group}" if row.group else row.kind
         of_row = {"cluster": row.cluster, "namespace": row.namespace, "kind": kind}
         for name, value in of_row.items():
-            self._by[name].setdefault(value, Counter())[verdict] += 1
+            self._by[name].setdefault(value, Counter())[row.verdict] += 1
         for cause in {*row.causes}:
-            self._by["cause"].setdefault(cause, Counter())[verdict] += 1
+            self._by["cause"].setdefault(cause, Counter())[row.verdict] += 1
 
-    @property
-    def line(self) -> str:
-        """What there is: ``1,000 objects: 990 same, 10 drift``."""
-        counts = [f"{count:,} {verdict}" for verdict, count in self.verdicts.items()]
-        total = self.verdicts.total()
-        text = f"{total:,} object{'' if total == 1 else 's'}"
-        if counts:
-            text += f": {', '.join(counts)}"
+    def line(self, skipped: int = 0) -> str:
+        """Return ``1,000 objects: 990 same, 10 drift; 900 as before``."""
+        text = super().line(skipped)
         return f"{text}; {self.reused:,} as before" if self.reused else text
 
     def tables(self) -> str:
@@ -100,9 +108,7 @@ class Totals:
             lines.append(f"\nby {name}")
             ranked = sorted(rows.items(), key=lambda row: (-row[1].total(), row[0]))
             for value, counts in ranked[:_MOST_LINES]:
-                listing = ", ".join(
-                    f"{n:,} {word}" for word, n in sorted(counts.items())
-                )
+                listing = list_counts(dict(sorted(counts.items())), ",")
                 lines.append(f"  {printable(value) or '(none)'}: {listing}")
             if len(ranked) > _MOST_LINES:
                 lines.append(f"  ... {len(ranked) - _MOST_LINES:,} more")
@@ -110,27 +116,30 @@ class Totals:
 
 
 class _Summary:
-    def __init__(self, totals: Totals) -> None:
+    def __init__(self, totals: DriftTotals) -> None:
         self._totals = totals
 
-    def add(self, row: Row) -> None:
+    def add(self, row: DriftRow) -> None:
         """Write nothing: the rows are counted."""
 
     def end(self) -> None:
-        write(f"{self._totals.line}\n{self._totals.tables()}")
+        write(f"{self._totals.line()}\n{self._totals.tables()}")
 
 
-class _Lines:
-    """NDJSON: an object for each row."""
+class _Written:
+    """A text that is made of those of the rows."""
 
-    def __init__(self) -> None:
-        self._encode = msgspec.json.Encoder().encode_lines
+    def __init__(self, layout: Layout[DriftRow]) -> None:
+        self._layout = layout
+        self._composition = layout.begin()
 
-    def add(self, row: Row) -> None:
-        write_bytes(self._encode([row]))
+    def add(self, row: DriftRow) -> None:
+        for text in self._composition.add(self._layout.piece(row)):
+            write(text)
 
     def end(self) -> None:
-        """Write nothing: each line is complete."""
+        for text in self._composition.end():
+            write(text)
 
 
 class _Parquet:
@@ -138,15 +147,13 @@ class _Parquet:
 
     def __init__(self) -> None:
         import pyarrow as pa  # noqa: PLC0415  # an extra
-        import pyarrow.parquet as pq  # noqa: PLC0415  # see above
-
-        from smp.fleet import OUTPUT_SCHEMA  # noqa: PLC0415  # see above
+        import pyarrow.parquet as pq  # noqa: PLC0415  # an extra
 
         if os.isatty(1):
             raise UsageError("a Parquet file is not for a terminal: > drift.parquet")
         self._schema = pa.schema(
             [
-                *OUTPUT_SCHEMA,
+                *load_fleet().OUTPUT_SCHEMA,
                 pa.field("commits", pa.list_(pa.string())),
                 pa.field("desired_place", pa.string()),
                 pa.field("live_place", pa.string()),
@@ -157,7 +164,7 @@ class _Parquet:
         self._writer: Any = pq.ParquetWriter(self._file, self._schema)
         self._rows: list[dict[str, Any]] = []
 
-    def add(self, row: Row) -> None:
+    def add(self, row: DriftRow) -> None:
         values = {name: getattr(row, name) for name in self._schema.names}
         self._rows.append(values)
         # Readers skip groups, and a small one compresses badly.
@@ -199,23 +206,7 @@ class _Stream:
         """Leave standard output open."""
 
 
-class _Report:
-    """A report of smp.reports, with a finding for each path."""
-
-    def __init__(self, format_: Format) -> None:
-        self._printer = printer_of(format_, title="smp drift")
-        self._composition = self._printer.begin()
-
-    def add(self, row: Row) -> None:
-        for text in self._composition.add(self._printer.piece(_report_of(row))):
-            write(text)
-
-    def end(self) -> None:
-        for text in self._composition.end():
-            write(text)
-
-
-def _report_of(row: Row) -> ObjectReport:
+def _report_of(row: DriftRow) -> ObjectReport:
     file, _, line = (row.desired_place or row.live_place).rpartition(":")
     place = Place(file, int(line)) if line.isdecimal() else Place(row.live_place)
     notes = [f"cluster {row.cluster}"] if row.cluster else []
@@ -236,14 +227,14 @@ def _report_of(row: Row) -> ObjectReport:
     )
 
 
-def _beside(row: Row, texts: list[str]) -> list[tuple[str, str]]:
+def _beside(row: DriftRow, texts: list[str]) -> list[tuple[str, str]]:
     # An extra object has all of its managers, and no paths.
     if len(texts) != len(row.paths):
         return [("managers", text) for text in texts]
     return [pair for pair in zip(row.paths, texts, strict=True) if pair[1]]
 
 
-def _findings(row: Row) -> list[Finding]:
+def _findings(row: DriftRow) -> list[Finding]:
     if row.verdict == "unreadable":
         return [Finding("unreadable", "failure", "error", Path(), row.error or "")]
     if row.verdict == "missing":

@@ -36,7 +36,7 @@ _AMBIGUOUS: Final = "several objects match without a namespace; set metadata.nam
 _REPEATED: Final = "the same object comes again; the last one counts"
 
 
-class Pair(msgspec.Struct, frozen=True, array_like=True):
+class ObjectPair(msgspec.Struct, frozen=True, array_like=True):
     """An object of both sides, or of one."""
 
     desired: Record | None
@@ -72,10 +72,10 @@ class Skipped(msgspec.Struct, frozen=True, array_like=True):
     reason: str
 
 
-class Joined(msgspec.Struct):
+class JoinedPairs(msgspec.Struct):
     """The pairs of a part, and what takes no part."""
 
-    pairs: list[Pair]
+    pairs: list[ObjectPair]
     skipped: list[Skipped]
 
 
@@ -117,7 +117,7 @@ class Parts:
         if self._size > self._most_bytes:
             self._write()
 
-    def finished(self) -> Iterator[Part]:
+    def finished(self) -> Iterator[PairedPart]:
         """Yield the parts when all objects are added.
 
         Where all are small, they are paired here, and divided in the order of all.
@@ -131,24 +131,24 @@ class Parts:
         joined = paired([each for part in self._records for each in part])
         skipped = joined.skipped
         for pairs in by_size(joined.pairs, _SHARE):
-            yield Part(whole=Joined(pairs, skipped))
+            yield PairedPart(whole=JoinedPairs(pairs, skipped))
             skipped = []
         if skipped:
-            yield Part(whole=Joined([], skipped))
+            yield PairedPart(whole=JoinedPairs([], skipped))
 
     def close(self) -> None:
         """Remove the files."""
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _divided(self, number: int) -> Iterator[Part]:
+    def _divided(self, number: int) -> Iterator[PairedPart]:
         """Yield a part; if it is too large, the parts of it."""
         if not self._sizes[number]:
             return
         file = self._file(number)
         is_small = self._sizes[number] <= self._largest
         if is_small or self._divisions == _DIVISIONS:
-            yield Part(file=file)
+            yield PairedPart(file=file)
             return
         # Its files are read by other processes, so they stay until all is done.
         parts = Parts(
@@ -185,28 +185,28 @@ class Parts:
         self._size = 0
 
     def _file(self, number: int) -> str:
-        return os.path.join(self._folder, f"{number:03}")  # noqa: PTH118  # as above
+        return os.path.join(self._folder, f"{number:03}")  # noqa: PTH118  # without pathlib
 
 
-class Part(msgspec.Struct, frozen=True):
+class PairedPart(msgspec.Struct, frozen=True):
     """Some objects of both sides, with all that may be pairs.
 
     They are in a file, or already paired.
     """
 
     file: str = ""
-    whole: Joined | None = None
+    whole: JoinedPairs | None = None
 
-    def joined(self) -> Joined:
-        """Pair the objects."""
+    def joined(self) -> JoinedPairs:
+        """ObjectPair the objects."""
         if self.whole is not None:
             return self.whole
         return paired(_read(self.file))
 
 
-def by_size(pairs: Iterable[Pair], size: int) -> Iterator[list[Pair]]:
+def by_size(pairs: Iterable[ObjectPair], size: int) -> Iterator[list[ObjectPair]]:
     """Divide pairs into lists of about some bytes of JSON."""
-    some: list[Pair] = []
+    some: list[ObjectPair] = []
     found = 0
     for pair in pairs:
         some.append(pair)
@@ -220,9 +220,9 @@ def by_size(pairs: Iterable[Pair], size: int) -> Iterator[list[Pair]]:
 
 def _read(name: str) -> Iterator[_Sided]:
     """Yield what was written to a file, a block at a time."""
-    import pyarrow as pa  # noqa: PLC0415  # see above
+    import pyarrow as pa  # noqa: PLC0415  # an extra
 
-    with open(name, "rb") as file:  # noqa: PTH123  # as above
+    with open(name, "rb") as file:  # noqa: PTH123  # without pathlib
         while header := file.read(16):
             packed = file.read(int.from_bytes(header[:8], "big"))
             size = int.from_bytes(header[8:], "big")
@@ -230,8 +230,8 @@ def _read(name: str) -> Iterator[_Sided]:
             yield from _decode(data)
 
 
-def paired(records: Iterable[_Sided]) -> Joined:
-    """Pair objects by cluster, group, kind and name, and by namespace.
+def paired(records: Iterable[_Sided]) -> JoinedPairs:
+    """ObjectPair objects by cluster, group, kind and name, and by namespace.
 
     A manifest may leave the namespace to the context of kubectl: then it is that of the
     only live object that no other manifest is about. Of several documents of one object
@@ -245,7 +245,7 @@ def paired(records: Iterable[_Sided]) -> Joined:
         if former is not None:
             skipped.append(Skipped(former.place, former.label, _REPEATED))
         by_namespace[record.namespace] = record
-    pairs: list[Pair] = []
+    pairs: list[ObjectPair] = []
     desired_side, live_side = sides
     for key, wanted in desired_side.items():
         there = live_side.pop(key, {})
@@ -255,18 +255,20 @@ def paired(records: Iterable[_Sided]) -> Joined:
             if live is None:
                 unmatched.append(record)
             else:
-                pairs.append(Pair(record, live))
+                pairs.append(ObjectPair(record, live))
         for record in unmatched:
             # What one of them leaves out may be anything.
             possible = [name for name in there if not record.namespace or not name]
             if len(possible) > 1:
                 skipped.append(Skipped(record.place, record.label, _AMBIGUOUS))
                 continue
-            pairs.append(Pair(record, there.pop(possible[0]) if possible else None))
-        pairs += [Pair(None, record) for record in there.values()]
+            pairs.append(
+                ObjectPair(record, there.pop(possible[0]) if possible else None)
+            )
+        pairs += [ObjectPair(None, record) for record in there.values()]
     # No manifest is about these.
     for there in live_side.values():
-        pairs += [Pair(None, record) for record in there.values()]
+        pairs += [ObjectPair(None, record) for record in there.values()]
     # The order of the sides must not matter to a second run.
     pairs.sort(key=lambda pair: pair.order)
-    return Joined(pairs, skipped)
+    return JoinedPairs(pairs, skipped)

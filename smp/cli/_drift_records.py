@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from smp.cli._errors import Failure, UsageError
-from smp.cli._identity import Identity, identity_at_a_glance, identity_of
+from smp.cli._identity import ObjectIdentity, identity_at_a_glance, identity_of
 from smp.cli._inputs import (
     FOR_ANOTHER_TOOL,
     NOT_AN_OBJECT,
@@ -19,6 +19,7 @@ from smp.cli._inputs import (
     is_of_another_tool,
     name_of,
 )
+from smp.cli._live import connect
 from smp.cli._objects import is_object
 from smp.codec import decode, encode
 from smp.documents import Chunk, Document, flattened, parse
@@ -36,8 +37,8 @@ _PARQUET: Final = ".parquet"
 _ROWS: Final = 1024
 _COLUMNS: Final = ("cluster", "group", "version", "kind", "namespace", "name")
 
-# The file, offset, length, first line, list and index of a document: see Part.
-Part: TypeAlias = tuple[str, int, int, int, tuple[str, str] | None, int]
+# The file, offset, length, first line, list and index of a document: see RecordPart.
+RecordPart: TypeAlias = tuple[str, int, int, int, tuple[str, str] | None, int]
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True):
@@ -51,7 +52,7 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
     text: bytes
     place: str
     last_applied: bytes | None = None
-    part: Part | None = None
+    part: RecordPart | None = None
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -62,7 +63,9 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
     @property
     def label(self) -> str:
         """The object for a reader."""
-        own = Identity(self.api_version, self.kind, self.namespace, self.name).label
+        own = ObjectIdentity(
+            self.api_version, self.kind, self.namespace, self.name
+        ).label
         return f"{self.cluster}: {own}" if self.cluster else own
 
 
@@ -76,7 +79,7 @@ class _Line(msgspec.Struct):
 _decode_line: Final = msgspec.json.Decoder(_Line).decode
 
 
-class Reader:
+class RecordReader:
     """Reads the objects of one side.
 
     ``cluster`` is the cluster of objects that name none; with ``by_folder`` it is the
@@ -177,7 +180,7 @@ class Reader:
 
     def _of_object(  # what is known of one object
         self,
-        identity: Identity,
+        identity: ObjectIdentity,
         text: bytes,
         document: Document,
         cluster: str,
@@ -192,7 +195,7 @@ class Reader:
             reason = f"{identity.label}: it has no name"
             self._inputs.skipped.append((document, reason))
             return
-        part: Part | None = None
+        part: RecordPart | None = None
         if chunk is not None:
             offset = chunk.offset or 0
             length = len(chunk.data)
@@ -244,7 +247,7 @@ def _record_of_row(
     values: dict[str, Any], text: bytes, cluster: str, place: str
 ) -> Record | None:
     """Make a record of a row; its columns count more than what is in the object."""
-    identity = identity_at_a_glance(text) or Identity()
+    identity = identity_at_a_glance(text) or ObjectIdentity()
     version = values.get("version") or ""
     group = values.get("group")
     api_version = f"{group}/{version}" if group else version
@@ -266,9 +269,8 @@ def _bytes(value: str | bytes | None) -> bytes | None:
 
 
 def _parquet_file(file: str) -> Any:
-    # Only this format needs it.
-    import pyarrow as pa  # noqa: PLC0415  # see above
-    import pyarrow.parquet as pq  # noqa: PLC0415  # see above
+    import pyarrow as pa  # noqa: PLC0415  # an extra
+    import pyarrow.parquet as pq  # noqa: PLC0415  # an extra
 
     try:
         # It would keep what was read until the file is closed.
@@ -288,9 +290,6 @@ class LiveCluster:
     """The live objects of a cluster: those of manifests, and others of their kinds."""
 
     def __init__(self, path: str, inputs: Inputs) -> None:
-        # Most runs compare files.
-        from smp.cli._connection import connect  # noqa: PLC0415  # see above
-
         self._path = path
         self._inputs = inputs
         self._cluster = connect(path.partition(":")[2] or None)
@@ -350,7 +349,9 @@ class LiveCluster:
                     continue
                 # Those of the whole cluster are listed for each namespace.
                 self._found.add(key)
-                if _has_controller(live):
+                owners = as_object(live.get("metadata")).get("ownerReferences")
+                # Go: metav1.GetControllerOf.
+                if any(as_object(o).get("controller") is True for o in as_list(owners)):
                     document = Document(None, self._path, 0)
                     reason = f"{record.label}: a controller made it"
                     self._inputs.skipped.append((document, reason))
@@ -368,14 +369,6 @@ class LiveCluster:
             encode(live),
             self._path,
         )
-
-
-def _has_controller(obj: JSONObject) -> bool:
-    references = as_object(obj.get("metadata")).get("ownerReferences")
-    # Go: metav1.GetControllerOf.
-    return any(
-        as_object(each).get("controller") is True for each in as_list(references)
-    )
 
 
 def require_sides(desired: str, live: str) -> None:

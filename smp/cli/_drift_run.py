@@ -3,44 +3,136 @@
 Each process pairs a part of the objects and compares it, so that no object goes from
 one process to another; what comes back are rows. They are in the order of the parts,
 however many processes there are.
+
+What earlier runs found out is kept by the content of the objects: a row is known by a
+hash of both objects, of what identifies them, and of all that the answer depends on
+beside them. So a run that was killed goes on where it was, and a later run looks only
+at what has changed.
 """
 
 from __future__ import annotations
 
-import os
-import sys
-from collections import deque
-from collections.abc import Generator, Iterable, Iterator
-from time import monotonic
-from typing import TYPE_CHECKING, Any, Final
+import sqlite3
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from types import ModuleType
+from typing import Any, Final
 
 import msgspec
 
-from smp.cli._drift_pairs import Pair, Part, Skipped, by_size
-from smp.cli._drift_records import Part as Place
-from smp.cli._drift_records import Record
-from smp.cli._drift_state import digest_of, known_rows
-from smp.cli._interrupts import follow_parent
-from smp.cli._run import processes_for
-from smp.cli._status_line import StatusLine
+from smp.cli._drift_pairs import ObjectPair, PairedPart, Skipped, by_size
+from smp.cli._drift_records import Record, RecordPart
 from smp.comparison import Rules
+from smp.errors import DocumentError
 from smp.schema.catalog import Catalog
 
-if TYPE_CHECKING:
-    from concurrent.futures import Future, ProcessPoolExecutor
+_DIGEST: Final = 16
+_AT_ONCE: Final = 500
+_TABLE: Final = (
+    "CREATE TABLE IF NOT EXISTS rows (digest BLOB PRIMARY KEY, run INTEGER, row BLOB)"
+    " WITHOUT ROWID"
+)
+
+
+def digest_of(pair: ObjectPair, salt: bytes) -> bytes:
+    """Return what a row is known by; ``salt`` is all that it depends on beside it."""
+    hashed = blake2b(salt, digest_size=_DIGEST)
+    record = pair.record
+    texts: list[bytes | None] = [
+        part.encode(errors="surrogatepass")
+        for part in (
+            record.cluster,
+            record.api_version,
+            record.kind,
+            record.namespace,
+            record.name,
+        )
+    ]
+    # Where an object was read does not change the answer.
+    for side in (pair.desired, pair.live):
+        texts += [None, None] if side is None else [side.text, side.last_applied]
+    for text in texts:
+        # The length tells where each ends, and that there is none from an empty one.
+        length = -1 if text is None else len(text)
+        hashed.update(length.to_bytes(8, "big", signed=True))
+        hashed.update(text or b"")
+    return hashed.digest()
+
+
+class DriftState:
+    """A file with the rows of earlier runs. To be closed."""
+
+    def __init__(self, path: str) -> None:
+        try:
+            self._file = sqlite3.connect(path)
+            try:
+                # Other processes read while this one writes (sqlite.org/wal.html).
+                self._file.execute("PRAGMA journal_mode=WAL")
+                self._file.execute("PRAGMA synchronous=NORMAL")
+                self._file.execute(_TABLE)
+                [(last,)] = self._file.execute("SELECT max(run) FROM rows")
+            except sqlite3.Error:
+                self._file.close()
+                raise
+        except sqlite3.Error as error:
+            raise DocumentError(
+                f"cannot use the file of the state: {error}",
+                code="invalid-state",
+                source=path,
+            ) from None
+        self._run = (last or 0) + 1
+
+    def add(self, digests: Iterable[bytes], rows: Iterable[bytes | None]) -> None:
+        """Keep rows; None is one that is the same. All or none of them are kept."""
+        values = [
+            (digest, self._run, row) for digest, row in zip(digests, rows, strict=True)
+        ]
+        # One transaction: a run that is killed leaves whole parts.
+        with self._file:
+            self._file.executemany(
+                "INSERT OR REPLACE INTO rows VALUES (?, ?, ?)", values
+            )
+
+    def end(self) -> None:
+        """Forget what this run, which looked at all rows, has not seen."""
+        with self._file:
+            self._file.execute("DELETE FROM rows WHERE run != ?", (self._run,))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def known_rows(path: str, digests: list[bytes]) -> dict[bytes, bytes | None]:
+    """Return the rows of earlier runs; a process of its own may read them."""
+    file = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    found: dict[bytes, bytes | None] = {}
+    try:
+        # SQLite limits the number of parameters of a query.
+        for start in range(0, len(digests), _AT_ONCE):
+            some = digests[start : start + _AT_ONCE]
+            marks = ",".join("?" * len(some))
+            query = f"SELECT digest, row FROM rows WHERE digest IN ({marks})"  # noqa: S608  # only question marks
+            found.update(dict(file.execute(query, some)))
+    finally:
+        file.close()
+    return found
+
 
 # What is compared at a time, in bytes of JSON.
 _BATCH: Final = 4 << 20
 # So many bytes are compared before it pays to start processes.
-_LARGE: Final = 4 << 20
-_AHEAD: Final = 2
-_PATIENCE: Final = 1.0
-_INTERVAL: Final = 0.5
-_MINUTE: Final = 60
-_HOUR: Final = 3600
+LARGE: Final = 4 << 20
 
 
-class Row(msgspec.Struct, frozen=True, omit_defaults=True):
+def load_fleet() -> ModuleType:
+    """Import what compares batches, which needs an extra."""
+    from smp import fleet  # noqa: PLC0415  # drift says what to install without it
+
+    return fleet
+
+
+class DriftRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """A row of the output: an object, and what is known of it."""
 
     cluster: str
@@ -68,6 +160,12 @@ class Row(msgspec.Struct, frozen=True, omit_defaults=True):
         label = f"{version} {self.kind} {name}"
         return f"{self.cluster}: {label}" if self.cluster else label
 
+    def kept(self) -> bytes | None:
+        """Return what the state keeps: what does not follow from the objects."""
+        if self.verdict == "same" and self.patch is None:
+            return None
+        return _write({name: getattr(self, name) for name in _RESULT})
+
 
 class Found(msgspec.Struct):
     """What came of a part: its rows in order, and what the state needs to keep.
@@ -76,8 +174,8 @@ class Found(msgspec.Struct):
     they say.
     """
 
-    rows: list[Row]
-    parts: list[Place | None]
+    rows: list[DriftRow]
+    parts: list[RecordPart | None]
     skipped: list[Skipped]
     reused: int = 0
     digests: list[bytes] = []
@@ -102,8 +200,8 @@ class Comparer:
         self._state = state
         self._salt = salt
 
-    def found(self, part: Part) -> Found:
-        """Pair the objects of a part, and compare them."""
+    def result(self, part: PairedPart) -> Found:
+        """ObjectPair the objects of a part, and compare them."""
         joined = part.joined()
         found = Found([], [], joined.skipped)
         # Most runs keep nothing, and need no hashes.
@@ -126,18 +224,16 @@ class Comparer:
                 else:
                     row = next(compared)
                 found.rows.append(row)
-                found.kept.append(_kept(row))
+                found.kept.append(row.kept())
         else:
             found.rows = [*self._compared(joined.pairs)]
         manifests = [pair.desired for pair in joined.pairs]
         found.parts = [record.part if record else None for record in manifests]
         return found
 
-    def _compared(self, pairs: list[Pair]) -> Iterator[Row]:
+    def _compared(self, pairs: list[ObjectPair]) -> Iterator[DriftRow]:
         """Compare pairs in batches of about some bytes."""
         import pyarrow as pa  # noqa: PLC0415  # an extra
-
-        from smp.fleet import compare  # noqa: PLC0415  # see above
 
         for batch in by_size(pairs, _BATCH):
             columns: dict[str, list[Any]] = {
@@ -150,7 +246,7 @@ class Comparer:
                 # The rows of the output have them from the pairs.
                 columns[name] = [None] * len(batch)
                 types[name] = pa.string()
-            compared = compare(
+            compared = load_fleet().compare(
                 pa.RecordBatch.from_pydict(columns, pa.schema(types.items())),
                 catalog=self._catalog,
                 rules=self._rules,
@@ -165,10 +261,10 @@ _read: Final = msgspec.json.Decoder(dict[str, Any]).decode
 _write: Final = msgspec.json.Encoder().encode
 
 
-def _row(pair: Pair, values: dict[str, Any]) -> Row:
+def _row(pair: ObjectPair, values: dict[str, Any]) -> DriftRow:
     record = pair.record
     group, _, version = record.api_version.rpartition("/")
-    return Row(
+    return DriftRow(
         record.cluster,
         group,
         version,
@@ -183,123 +279,3 @@ def _row(pair: Pair, values: dict[str, Any]) -> Row:
 
 def _place(record: Record | None) -> str:
     return "" if record is None else record.place
-
-
-def _kept(row: Row) -> bytes | None:
-    """Return what the state keeps of a row: what does not follow from its objects."""
-    if row.verdict == "same" and row.patch is None:
-        return None
-    return _write({name: getattr(row, name) for name in _RESULT})
-
-
-class Workers:
-    """Compares parts in ``jobs`` processes, or here where the input is small.
-
-    0 is a process for each core. To be closed.
-    """
-
-    def __init__(self, comparer: Comparer, jobs: int) -> None:
-        self._jobs = processes_for(jobs)
-        self._comparer = comparer
-        self._executor: ProcessPoolExecutor | None = None
-
-    def expect(self, size: int) -> None:
-        """Start the processes where an input of so many bytes is worth them.
-
-        They load what they need while this process still reads.
-        """
-        if self._executor is not None or self._jobs == 1 or size < _LARGE:
-            return
-        # Small inputs need one process.
-        import multiprocessing  # noqa: PLC0415  # see above
-        from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415  # see above
-
-        self._executor = ProcessPoolExecutor(
-            self._jobs,
-            # Arrow has threads, and a process that is forked may inherit their locks.
-            multiprocessing.get_context("spawn"),
-            initializer=_start,
-            initargs=(os.getpid(), self._comparer),
-        )
-        # The first call starts all processes.
-        self._executor.submit(os.getpid)
-
-    def found(self, parts: Iterable[Part]) -> Generator[Found, None, None]:
-        """Yield what is found in each part, in order."""
-        executor = self._executor
-        if executor is None:
-            for part in parts:
-                yield self._comparer.found(part)
-            return
-        pending: deque[Future[Found]] = deque()
-        for part in parts:
-            pending.append(executor.submit(_found, part))
-            # Results are kept only some parts ahead of the output.
-            if len(pending) > _AHEAD * self._jobs:
-                yield pending.popleft().result()
-        while pending:
-            yield pending.popleft().result()
-
-    def close(self) -> None:
-        """End the processes; the output may end before all is computed."""
-        if self._executor is not None:
-            self._executor.shutdown(cancel_futures=True)
-
-
-_comparer: Comparer
-
-
-def _start(parent: int, comparer: Comparer) -> None:
-    global _comparer  # noqa: PLW0603  # what each process of the pool has
-    if sys.platform == "linux":
-        follow_parent(parent)
-    import smp.fleet  # noqa: F401, PLC0415  # to have it when there is something to do
-
-    _comparer = comparer
-
-
-def _found(part: Part) -> Found:
-    return _comparer.found(part)
-
-
-class Progress:
-    """How far a run is, with its rate and what remains, on a terminal."""
-
-    def __init__(self, *, is_wanted: bool) -> None:
-        self._start = self._next = monotonic()
-        self._next += _PATIENCE
-        self._status = StatusLine()
-        self._is_wanted = is_wanted and self._status.is_terminal
-
-    def show(self, what: str, done: int, total: int | None = None) -> None:
-        """Show a number of objects, if it is time for that."""
-        now = monotonic()
-        if not self._is_wanted or now < self._next:
-            return
-        self._next = now + _INTERVAL
-        rate = done / (now - self._start)
-        text = f"smp: {what} {done:,}"
-        if total is not None:
-            text += f" of {total:,}"
-        text += f" objects, {rate:,.0f} a second"
-        if total is not None and rate:
-            text += f", {_duration((total - done) / rate)} left"
-        self._status.show(text)
-
-    def restart(self) -> None:
-        """Begin another part of the run, with a rate of its own."""
-        self.clear()
-        self._start = monotonic()
-
-    def clear(self) -> None:
-        """Remove the line, so that others can be printed."""
-        self._status.clear()
-
-
-def _duration(seconds: float) -> str:
-    whole = int(seconds)
-    if whole < _MINUTE:
-        return f"{whole} s"
-    if whole < _HOUR:
-        return f"{whole // _MINUTE} min {whole % _MINUTE} s"
-    return f"{whole // _HOUR} h {whole % _HOUR // _MINUTE} min"

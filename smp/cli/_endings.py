@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from typing import Final
+from typing import Final, cast
 
-from smp.cli._commands import parse
-from smp.cli._errors import Failure, OutputError, UsageError, printable, report
-from smp.errors import DepthError, SmpError
+from smp.cli._commands import ERROR, CommandLine, parse
+from smp.cli._errors import OutputError, UsageError, printable, report
 
 # Where a signal ends a command, a shell reports 128 and the number of the signal.
-INTERRUPTED: Final = 130
+_INTERRUPTED: Final = 130
 _BROKEN_PIPE: Final = 141
-_ERROR: Final = 2
 
 _STDOUT: Final = 1
 _STDERR: Final = 2
@@ -23,20 +21,21 @@ _STDERR: Final = 2
 def run(argv: list[str] | None) -> int:
     """Run the command line and return its exit code; see smp.cli.main."""
     try:
-        code = _checked(argv)
+        code = _run_line(argv)
         # It is None where the caller closed it.
         if sys.stdout is not None:
             sys.stdout.flush()
     except BrokenPipeError:
-        return closed_pipe()
+        _send_nowhere(_STDOUT, _STDERR)
+        return _BROKEN_PIPE
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return _INTERRUPTED
     except OSError as error:
         reason = error.strerror or str(error)
         if error.filename is not None:
             reason = f"{error.filename}: {reason}"
         report(f"smp: error: {printable(reason)}")
-        return _ERROR
+        return ERROR
     # A defect of this program: its user can report it, and nothing else.
     except Exception as error:
         if os.environ.get("SMP_TRACEBACK"):
@@ -47,46 +46,29 @@ def run(argv: list[str] | None) -> int:
             "  hint:   with SMP_TRACEBACK=1 in the environment it shows where; please"
             " report that"
         )
-        return _ERROR
+        return ERROR
     return code
 
 
-def _checked(argv: list[str] | None) -> int:
-    """Run the command line, and report the errors that users can correct."""
+def _run_line(argv: list[str] | None) -> int:
+    line = parse(sys.argv[1:] if argv is None else argv)
+    # Loading click takes as long as a small command.
+    if line is None:
+        read = import_module("smp.cli._click").read_with_click(argv)
+        if isinstance(read, int):
+            return read
+        line = cast("CommandLine", read)
     try:
-        return _called(argv)
-    except Failure as failure:
-        failure.show()
+        return line.command.call(line.values)
+    except UsageError as error:
+        import_module("smp.cli._click").show_usage_error(line, str(error))
     except OutputError as error:
         report(f"smp: error: {printable(str(error))}")
         # The interpreter would write what is left when it ends, and fail once more. It
         # does not end where a caller gave the arguments.
         if argv is None:
             _send_nowhere(_STDOUT)
-    except RecursionError:
-        Failure(DepthError("a document is nested too deeply")).show()
-    except SmpError as error:
-        Failure(error).show()
-    return _ERROR
-
-
-def _called(argv: list[str] | None) -> int:
-    parsed = parse(sys.argv[1:] if argv is None else argv)
-    # Loading click takes as long as a small command.
-    if parsed is None:
-        code: int = import_module("smp.cli._group").run(argv)
-        return code
-    try:
-        return parsed.command.call(parsed.values)
-    except UsageError as error:
-        import_module("smp.cli._group").show_usage_error(parsed.name, str(error))
-        return _ERROR
-
-
-def closed_pipe() -> int:
-    """Send the rest of the output nowhere, and return the exit code."""
-    _send_nowhere(_STDOUT, _STDERR)
-    return _BROKEN_PIPE
+    return ERROR
 
 
 def _send_nowhere(*streams: int) -> None:

@@ -29,7 +29,7 @@ def main(argv: list[str] | None = None) -> int:
             argv = arguments
     # Loading more to print the version would take longer than all the rest.
     if arguments == ["--version"]:
-        from smp.cli._version import version_line  # noqa: PLC0415  # see above
+        from smp.cli._version import version_line  # noqa: PLC0415  # commands need none
 
         try:
             sys.stdout.write(f"{version_line()}\n")
@@ -39,8 +39,8 @@ def main(argv: list[str] | None = None) -> int:
         else:
             return 0
 
-    import gc  # noqa: PLC0415  # see above
-    from importlib import import_module  # noqa: PLC0415  # see above
+    import gc  # noqa: PLC0415  # only where a command runs
+    from importlib import import_module  # noqa: PLC0415  # it loads after interrupts are handled
 
     if argv is None:
         # Collections look at all modules, which are never garbage, and values of JSON

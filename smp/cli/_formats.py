@@ -1,202 +1,77 @@
-"""The formats that outcomes are printed in, one object after the other."""
+"""The layouts that outcomes are printed in, one object after the other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
-from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
-
-import msgspec
+from typing import Final
 
 from smp.cli._changes import ValueChange
-from smp.cli._identity import Identity
 from smp.cli._inputs import Inputs
 from smp.cli._object_outcomes import ObjectOutcome, differences
 from smp.cli._options import Settings
-from smp.cli._outputs import YAML_SEPARATOR, has_colours, yaml_text
+from smp.cli._outputs import YAML_SEPARATOR, yaml_text
 from smp.documents import dump_json
+from smp.reports import Layout
 from smp.values import ABSENT, JSON, JSONObject
 
-OutcomeT = TypeVar("OutcomeT")
-# A text and its style.
-Span: TypeAlias = tuple[str, str]
 
-
-class Composition(Protocol):
-    """A text that is made of the texts of outcomes."""
-
-    def add(self, text: str) -> Iterator[str]:
-        """Take the text of an outcome, and yield what can be written."""
-
-    def end(self) -> Iterator[str]:
-        """Yield the rest."""
-
-
-class Problem(msgspec.Struct, frozen=True):
-    """An object that could not be computed, or a document that cannot be read."""
-
-    text: str
-    code: str
-    source: str
-    line: int
-    identity: Identity = Identity()
-
-
-class Format(msgspec.Struct, Generic[OutcomeT], frozen=True):
-    """How the texts of outcomes become one text.
-
-    ``render`` returns the text of an outcome; the empty text is left out.
-    """
-
-    render: Callable[[OutcomeT], str]
-    opening: str = ""
-    separator: str = ""
-    closing: str = ""
-    # The whole text where there is no outcome to print.
-    empty: str = ""
-    # Warnings are part of the text; otherwise they go to standard error.
-    has_warnings: bool = False
-    has_summary: bool = False
-    # An outcome that failed is part of the text; otherwise it is only an error.
-    has_failures: bool = False
-    # Returns the text of an object that could not be computed.
-    render_problem: Callable[[Problem], str] | None = None
-    # Begins a text that does more than to join the texts of outcomes.
-    begin: Callable[[], Composition] | None = None
-
-    def composition(self) -> Composition:
-        """Begin the text of a run."""
-        return _Joined(self) if self.begin is None else self.begin()
-
-
-class _Joined:
-    """The texts of outcomes, one after the other."""
-
-    def __init__(self, format_: Format[Any]) -> None:
-        self._format = format_
-        self._is_first = True
-
-    def add(self, text: str) -> Iterator[str]:
-        """Yield a text and what stands before it."""
-        yield (
-            self._format.opening if self._is_first else self._format.separator
-        ) + text
-        self._is_first = False
-
-    def end(self) -> Iterator[str]:
-        """Yield the end of the text, or all of it where no outcome has one."""
-        yield self._format.empty if self._is_first else self._format.closing
-
-
-def report_format(
+def layout_of(
     settings: Settings, inputs: Inputs, title: str
-) -> Format[ObjectOutcome]:
-    """Return the format for a report with the causes of what happens to objects."""
-    # Only these formats need the library of reports.
-    from smp.cli import _reports  # noqa: PLC0415  # see above
+) -> Layout[ObjectOutcome] | None:
+    """Return the layout that is the same for patches and for objects; None for others.
 
-    return _reports.format_of(settings, inputs, title)
+    It is for a reader, or a report with causes.
+    """
+    if settings.quiet:
+        return Layout(lambda _outcome: "")
+    if settings.explains:
+        from smp.cli import _reports  # noqa: PLC0415  # 20 ms of what smp patch needs not
 
-
-def patch_format(settings: Settings) -> Format[ObjectOutcome]:
-    """Return the format for a command whose result are patches."""
+        return _reports.layout_of_causes(settings, inputs, title)
     if settings.is_for_a_reader:
-        return _for_a_reader(settings)
+        from smp.cli import _report  # noqa: PLC0415  # 7 ms, of difflib
+
+        return _report.reader_layout(settings)
+    return None
+
+
+def patch_layout(
+    settings: Settings, inputs: Inputs, title: str
+) -> Layout[ObjectOutcome]:
+    """Return the layout for a command whose result are patches."""
+    layout = layout_of(settings, inputs, title)
+    if layout is not None:
+        return layout
+    if settings.output == "yaml":
+        return _PATCHES
+    return _RECORDS if settings.output == "json" else _OPERATIONS
+
+
+def object_layout(
+    settings: Settings, inputs: Inputs, title: str, *, has_records: bool = False
+) -> Layout[ObjectOutcome]:
+    """Return the layout for a command whose result are objects.
+
+    With ``has_records`` JSON is all that is known of each, and not the object alone.
+    """
+    layout = layout_of(settings, inputs, title)
+    if layout is not None:
+        return layout
     match settings.output:
         case "yaml":
-            return Format(_yaml_patch, separator=YAML_SEPARATOR)
-        case "json":
-            return _RECORDS
-        case _:
-            return _OPERATIONS
-
-
-def object_format(settings: Settings) -> Format[ObjectOutcome]:
-    """Return the format for a command whose result are objects."""
-    if settings.is_for_a_reader:
-        return _for_a_reader(settings)
-    match settings.output:
-        case "yaml":
-            return Format(
+            return Layout(
                 lambda outcome: yaml_text("", outcome.after), separator=YAML_SEPARATOR
             )
+        case "json" if has_records:
+            return _RECORDS
         case "json":
-            return Format(lambda outcome: dump_json(outcome.after) + "\n")
+            return Layout(lambda outcome: dump_json(outcome.after) + "\n")
         case "patch":
-            return Format(_yaml_patch, separator=YAML_SEPARATOR)
+            return _PATCHES
         case _:
             return _OPERATIONS
 
 
-def applied_format(settings: Settings) -> Format[ObjectOutcome]:
-    """Return the format for a command whose result are applied objects."""
-    if settings.output == "json" and not settings.is_for_a_reader:
-        return _RECORDS
-    return object_format(settings)
-
-
-def _for_a_reader(settings: Settings) -> Format[ObjectOutcome]:
-    """Return a format that shows the same for a patch and for an object."""
-    if settings.quiet:
-        return Format(lambda _outcome: "")
-    # These are the only formats that compare texts by line.
-    from smp.cli import _report, _text_diffs  # noqa: PLC0415  # load difflib
-
-    is_coloured = has_colours(settings.color)
-
-    def formatted(
-        lines: Callable[[ObjectOutcome], Iterable[_report.Line]],
-    ) -> Callable[[ObjectOutcome], str]:
-        return lambda outcome: text_of(lines(outcome), is_coloured=is_coloured)
-
-    if settings.summary:
-        return Format(formatted(_report.summary), has_summary=True)
-    if settings.output == "unified":
-        return Format(formatted(_text_diffs.unified))
-    if settings.output == "side-by-side":
-        from shutil import get_terminal_size  # noqa: PLC0415  # loads compression
-
-        width = get_terminal_size((_WIDTH, 0)).columns
-        return Format(
-            formatted(partial(_text_diffs.side_by_side, width=width)), has_summary=True
-        )
-    return Format(
-        formatted(_report.report),
-        has_warnings=True,
-        has_summary=True,
-        has_failures=True,
-    )
-
-
-# What diff --side-by-side takes for the width of a file.
-_WIDTH: Final = 130
-
-
-# ECMA-48, SGR: select graphic rendition.
-_RENDITIONS: Final = {
-    "bold": 1,
-    "dim": 2,
-    "red": 31,
-    "green": 32,
-    "yellow": 33,
-    "cyan": 36,
-}
-
-
-def text_of(lines: Iterable[Iterable[Span]], *, is_coloured: bool) -> str:
-    """Return lines of styled text as one text."""
-    text: list[str] = []
-    for line in lines:
-        for span, style in line:
-            is_styled = is_coloured and span and style
-            text.append(
-                f"\x1b[{_RENDITIONS[style]}m{span}\x1b[0m" if is_styled else span
-            )
-        text.append("\n")
-    return "".join(text)
-
-
-_OPERATIONS: Final[Format[ObjectOutcome]] = Format(
+_OPERATIONS: Final[Layout[ObjectOutcome]] = Layout(
     lambda outcome: dump_json(outcome.operations) + "\n"
 )
 
@@ -261,7 +136,8 @@ def _change(change: ValueChange) -> JSON:
     return shown
 
 
-_RECORDS: Final = Format(
+_PATCHES: Final = Layout(_yaml_patch, separator=YAML_SEPARATOR)
+_RECORDS: Final = Layout(
     _record,
     "[\n",
     ",\n",

@@ -21,7 +21,7 @@ from smp.values import JSONObject, as_object, as_text
 Key: TypeAlias = tuple[tuple[str, str], str]
 
 
-class Identity(msgspec.Struct, frozen=True):
+class ObjectIdentity(msgspec.Struct, frozen=True):
     """What identifies an object; each part may be empty."""
 
     api_version: str = ""
@@ -66,10 +66,10 @@ def _group_kind(api_version: str, kind: str) -> tuple[str, str]:
     return group if slash else "", kind
 
 
-def identity_of(value: JSONObject) -> Identity:
+def identity_of(value: JSONObject) -> ObjectIdentity:
     """Return what identifies an object."""
     metadata = as_object(value.get("metadata"))
-    return Identity(
+    return ObjectIdentity(
         # Many objects share these.
         sys.intern(as_text(value.get("apiVersion"))),
         sys.intern(as_text(value.get("kind"))),
@@ -79,7 +79,7 @@ def identity_of(value: JSONObject) -> Identity:
     )
 
 
-def identity_at_a_glance(data: bytes) -> Identity | None:
+def identity_at_a_glance(data: bytes) -> ObjectIdentity | None:
     """Return what identifies the object in a document that is not parsed.
 
     None for a document that has to be parsed for it: a list of objects, no object, or
@@ -94,7 +94,7 @@ def identity_at_a_glance(data: bytes) -> Identity | None:
         head = head_of(data)
     if head is None:
         return None
-    return Identity(
+    return ObjectIdentity(
         sys.intern(head["apiVersion"]),
         sys.intern(head["kind"]),
         sys.intern(head.get("namespace", "")),
@@ -117,7 +117,7 @@ class _JSONObject(msgspec.Struct):
     items: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
-def _of_json(data: bytes) -> Identity | None:
+def _of_json(data: bytes) -> ObjectIdentity | None:
     try:
         obj = msgspec.json.decode(data, type=_JSONObject)
     except (msgspec.DecodeError, RecursionError):
@@ -125,7 +125,7 @@ def _of_json(data: bytes) -> Identity | None:
     if obj.items is not msgspec.UNSET:
         return None
     metadata = obj.metadata
-    return Identity(
+    return ObjectIdentity(
         sys.intern(obj.api_version),
         sys.intern(obj.kind),
         sys.intern(metadata.namespace),

@@ -13,9 +13,9 @@ from itertools import chain, islice
 from typing import BinaryIO, Final
 
 from smp.cli._errors import Failure, concerning, printable, report
-from smp.cli._identity import Identity, identity_at_a_glance, identity_of
+from smp.cli._identity import ObjectIdentity, identity_at_a_glance, identity_of
 from smp.cli._kustomize import built
-from smp.cli._objects import Entry, Listing, Object, Part, is_object, numbered
+from smp.cli._objects import Entry, Listing, Object, TextPart, is_object, numbered
 from smp.documents import (
     MAX_BYTES,
     Chunk,
@@ -132,7 +132,7 @@ class Inputs:
         Raises DocumentError for a directory without files of these suffixes.
         """
         # data() reports a path that does not exist.
-        if path == STDIN or not os.path.isdir(path or "."):  # noqa: PTH112  # as above
+        if path == STDIN or not os.path.isdir(path or "."):  # noqa: PTH112  # without pathlib
             return [path]
         from pathlib import Path  # noqa: PLC0415  # loading it takes longer than a file
 
@@ -158,7 +158,7 @@ class Inputs:
 
         Raises DocumentError.
         """
-        if path == STDIN or os.path.isdir(path or "."):  # noqa: PTH112  # as above
+        if path == STDIN or os.path.isdir(path or "."):  # noqa: PTH112  # without pathlib
             return None
         with self._opened(path) as (file, is_regular):
             # The first bytes of a pipe cannot be read twice.
@@ -303,7 +303,7 @@ class Inputs:
         # No pipe is opened a second time.
         return files != [path] and all(
             not has_suffix(file)
-            and os.path.getsize(file) <= len(_NULL)  # noqa: PTH202  # as below
+            and os.path.getsize(file) <= len(_NULL)  # noqa: PTH202  # without pathlib
             and self.data(file) in {b"", _NULL}
             for file in files
         )
@@ -595,11 +595,11 @@ class Inputs:
             report(f"  {printable(line)}")
 
 
-def _part_of(chunk: Chunk, index: int, *, is_regular: bool) -> Part | None:
+def _part_of(chunk: Chunk, index: int, *, is_regular: bool) -> TextPart | None:
     """Return where a document of a chunk stands in a file that can be read again."""
     if not is_regular or chunk.offset is None:
         return None
-    return Part(chunk.offset, len(chunk.data), chunk.line, chunk.list_of, index)
+    return TextPart(chunk.offset, len(chunk.data), chunk.line, chunk.list_of, index)
 
 
 def can_be_read_again(path: str) -> bool:
@@ -607,19 +607,19 @@ def can_be_read_again(path: str) -> bool:
     return os.path.isfile(path) or os.path.isdir(path)  # noqa: PTH112, PTH113  # without pathlib
 
 
-def is_of_another_tool(identity: Identity) -> bool:
+def is_of_another_tool(identity: ObjectIdentity) -> bool:
     group, _kind = identity.group_kind
     return group in _GROUPS_OF_OTHER_TOOLS
 
 
 def has_suffix(path: str) -> bool:
     """Tell whether a file is called like a YAML or JSON file."""
-    return os.path.splitext(path)[1] in _SUFFIXES  # noqa: PTH122  # as above
+    return os.path.splitext(path)[1] in _SUFFIXES  # noqa: PTH122  # without pathlib
 
 
 def is_for_another_tool(path: str) -> bool:
     """Tell whether a file is read by another tool, though it looks like an object."""
-    return os.path.basename(path) in _FILES_OF_OTHER_TOOLS  # noqa: PTH119  # as above
+    return os.path.basename(path) in _FILES_OF_OTHER_TOOLS  # noqa: PTH119  # without pathlib
 
 
 def _unreadable(path: str, error: Exception) -> DocumentError:

@@ -1,41 +1,111 @@
-"""What ``smp lint`` finds in the parts of a file, each with its place in the text."""
+"""What ``smp lint`` finds in the parts of a file, each with its place in the text.
+
+kustomize knows which files of a directory are patches, and of what.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
 
 from smp.cli._errors import Failure
-from smp.cli._identity import Identity, identity_at_a_glance, identity_of
+from smp.cli._identity import ObjectIdentity, identity_at_a_glance, identity_of
 from smp.cli._inputs import (
     FOR_ANOTHER_TOOL,
     NOT_AN_OBJECT,
     Inputs,
     explained,
+    is_for_another_tool,
     is_of_another_tool,
 )
-from smp.cli._objects import Entry, Object
+from smp.cli._objects import Entry, Object, Row
 from smp.cli._options import WITHOUT_SCHEMA, Schemas
-from smp.cli._patch_files import Target, patch_files
-from smp.cli._run import Row
-from smp.documents import Chunk, Document, Position, Positions, parse, positions
+from smp.documents import Chunk, Document, Positions, parse, positions, read
 from smp.errors import DocumentError, SmpError, UnknownKindError
 from smp.hazards import Hazard
 from smp.lint import Form, finding, form_of, has_directive, lint
 from smp.paths import Path
+from smp.reports import Finding, ObjectReport, Place, finding_of_hazard
 from smp.schema.model import Schema
-from smp.values import JSON, JSONObject, as_object
+from smp.schema.resource_names import version_sort_key
+from smp.values import JSON, JSONObject, as_list, as_object, as_text
+
+
+class PatchTarget(msgspec.Struct, frozen=True):
+    """The kind of what a patch is applied to; each part may be empty."""
+
+    group: str = ""
+    version: str = ""
+    kind: str = ""
+
+
+def patch_files(inputs: Inputs, files: Iterable[str]) -> dict[str, PatchTarget]:
+    """Return the patches that kustomizations among the files list, with their targets.
+
+    A kustomization that cannot be read lists none: kustomize says what is wrong.
+    """
+    found: dict[str, PatchTarget] = {}
+    for file in files:
+        if not is_for_another_tool(file):
+            continue
+        try:
+            documents = read(inputs.data(file), source=file)
+        except SmpError:
+            continue
+        folder = os.path.dirname(file)  # noqa: PTH120  # without pathlib
+        for document in documents:
+            for path, target in _patches_of(as_object(document.value)):
+                found[os.path.normpath(os.path.join(folder, path))] = target  # noqa: PTH118  # without pathlib
+    return found
+
+
+def _patches_of(kustomization: JSONObject) -> Iterator[tuple[str, PatchTarget]]:
+    """Yield the paths of patches in a kustomization, with their targets.
+
+    Reference of kustomization.yaml: patches, patchesStrategicMerge, patchesJson6902. A
+    path without a target is of a patch that names its object.
+    """
+    listed: list[JSON] = []
+    for field in ("patches", "patchesJson6902", "patchesStrategicMerge"):
+        listed += as_list(kustomization.get(field))
+    for entry in listed:
+        # A text of several lines is a patch itself.
+        if isinstance(entry, str):
+            if "\n" not in entry:
+                yield entry, PatchTarget()
+            continue
+        members = as_object(entry)
+        target = as_object(members.get("target"))
+        path = as_text(members.get("path"))
+        if path:
+            yield (
+                path,
+                PatchTarget(
+                    as_text(target.get("group")),
+                    as_text(target.get("version")),
+                    as_text(target.get("kind")),
+                ),
+            )
+
 
 # A comment that takes back what is found on its line, or on the line below it.
 _IGNORED: Final = re.compile(rb"#\s*smp-lint:\s*ignore=([a-z0-9,-]+)")
+# What a document is, in words.
+FORM_NAMES: Final[dict[Form, str]] = {
+    "manifest": "manifest",
+    "live": "live object",
+    "strategic": "strategic merge patch",
+    "merge": "JSON merge patch",
+    "json": "JSON Patch",
+}
 _WITHOUT_KIND: Final = "a patch without apiVersion and kind; --kind says what it is of"
 
 
-class Part(Row, frozen=True):
+class LintedPart(Row, frozen=True):
     """A part of a file, with the objects in it as far as they are known.
 
     ``former`` has for each document the place of another one with the same object in
@@ -46,30 +116,20 @@ class Part(Row, frozen=True):
 
     former: tuple[str, ...] = ()
     is_named: bool = False
-    target: Target | None = None
-
-
-class LintedDocument(msgspec.Struct, frozen=True):
-    """What was found in a document, each with its place in the file ``source``."""
-
-    identity: Identity
-    form: Form
-    source: str
-    line: int
-    findings: tuple[tuple[Hazard, Position], ...] = ()
+    target: PatchTarget | None = None
 
 
 class Linted(msgspec.Struct, frozen=True):
     """What was found in a part of a file.
 
-    ``kinds`` are those for which there is no schema; ``skipped`` has the lines of
-    documents that take no part, and why; ``problems`` are blocks for standard error,
-    about the part that begins at a line of ``source``.
+    ``reports`` are those of its documents, and of what could not be read; ``forms``
+    what the documents are. ``kinds`` are those for which there is no schema;
+    ``skipped`` has the lines of documents that take no part, and why; ``problems`` are
+    blocks for standard error.
     """
 
-    source: str
-    line: int
-    documents: tuple[LintedDocument, ...] = ()
+    reports: tuple[ObjectReport, ...] = ()
+    forms: tuple[Form, ...] = ()
     kinds: tuple[str, ...] = ()
     skipped: tuple[tuple[Document, str], ...] = ()
     problems: tuple[str, ...] = ()
@@ -84,7 +144,7 @@ class Asked(msgspec.Struct, frozen=True):
     ignored: frozenset[str] = frozenset()
 
 
-def parts_of(inputs: Inputs, paths: Sequence[str]) -> Iterator[Part]:
+def parts_of(inputs: Inputs, paths: Sequence[str]) -> Iterator[LintedPart]:
     """Yield the parts of all files. What cannot be read is a problem of the inputs."""
     for path in paths:
         try:
@@ -106,7 +166,7 @@ def parts_of(inputs: Inputs, paths: Sequence[str]) -> Iterator[Part]:
                     places.setdefault(key, f"{chunk.source}:{line}")
                 can_reread = is_regular and chunk.offset is not None
                 entry = Entry(
-                    identities[0][0] if identities else Identity(),
+                    identities[0][0] if identities else ObjectIdentity(),
                     chunk.source,
                     chunk.line,
                     chunk.offset or 0,
@@ -117,7 +177,7 @@ def parts_of(inputs: Inputs, paths: Sequence[str]) -> Iterator[Part]:
                 is_definition = entry.identity.kind == "CustomResourceDefinition"
                 if is_definition and not can_reread:
                     inputs.definitions.append(entry)
-                yield Part(
+                yield LintedPart(
                     entry,
                     former=tuple(former),
                     is_named=is_named,
@@ -127,7 +187,7 @@ def parts_of(inputs: Inputs, paths: Sequence[str]) -> Iterator[Part]:
             inputs.problems.append(Failure(error))
 
 
-def _identities(chunk: Chunk) -> list[tuple[Identity, int]]:
+def _identities(chunk: Chunk) -> list[tuple[ObjectIdentity, int]]:
     """Return which objects are in a part, and their lines; none if it is broken."""
     identity = identity_at_a_glance(chunk.data)
     if identity is not None:
@@ -149,18 +209,16 @@ class Linter:
         self._inputs = inputs
         self._schemas = schemas
         self._asked = asked
-        self._schemas_of_targets: dict[Target, Schema | None] = {}
+        self._schemas_of_targets: dict[PatchTarget, Schema | None] = {}
 
-    def result(self, part: Part) -> Linted:
+    def result(self, part: LintedPart) -> Linted:
         """Return what was found in a part; what is wrong with it is a problem."""
         try:
             return self.linted(part)
         except Failure as failure:
-            entry = part.entry
-            blocks = tuple(failure.blocks)
-            return Linted(entry.source, entry.line, problems=blocks)
+            return _failed(failure, Place(part.entry.source, part.entry.line))
 
-    def linted(self, part: Part) -> Linted:
+    def linted(self, part: LintedPart) -> Linted:
         """Return what was found in a part. Raises Failure."""
         entry = part.entry
         data = self._inputs.data_of(entry)
@@ -172,7 +230,8 @@ class Linter:
             return _broken(chunk, error, part)
         texts = _Texts(chunk)
         kind = self._schema_of_patches(part)
-        linted: list[LintedDocument] = []
+        reports: list[ObjectReport] = []
+        forms: list[Form] = []
         kinds: list[str] = []
         skipped: list[tuple[Document, str]] = []
         for number, document in enumerate(documents):
@@ -188,35 +247,26 @@ class Linter:
                 )
             except SmpError as error:
                 raise Failure(error, document, identity.label) from None
-            findings: list[tuple[Hazard, Position]] = []
+            findings: list[Finding] = []
             for hazard in found:
                 if hazard.code in self._asked.ignored:
                     continue
-                position = texts.position(number, hazard.path)
-                if not texts.ignores(hazard.code, position.line):
-                    findings.append((hazard, position))
-            # In the order of the lines that a reader goes through.
-            findings.sort(key=lambda found: (found[1].line, found[1].column))
-            linted.append(
-                LintedDocument(
-                    identity, form, chunk.source, document.line, tuple(findings)
-                )
-            )
-        return Linted(
-            entry.source, entry.line, tuple(linted), tuple(kinds), tuple(skipped)
-        )
+                place = texts.place_of(number, hazard.path)
+                if not texts.ignores(hazard.code, place.line):
+                    found_here = finding_of_hazard(hazard)
+                    findings.append(msgspec.structs.replace(found_here, place=place))
+            forms.append(form)
+            place = Place(chunk.source, document.line)
+            reports.append(_report_of(identity, place, form, findings))
+        return Linted(tuple(reports), tuple(forms), tuple(kinds), tuple(skipped))
 
-    def _schema_of_patches(self, part: Part) -> Schema | None:
+    def _schema_of_patches(self, part: LintedPart) -> Schema | None:
         """Return the schema of what patches without apiVersion and kind are of."""
         target = part.target
         if self._asked.kind is not None or target is None or not target.kind:
             return self._asked.kind
         if target not in self._schemas_of_targets:
-            # Few runs come here. Of several versions, clients prefer the first one.
-            from smp.schema.resource_names import (  # noqa: PLC0415  # see above
-                version_sort_key,
-            )
-
+            # Of several versions, clients prefer the first one.
             catalog = self._schemas.catalog
             matching: list[tuple[str, str]] = []
             for api_version, name in catalog.kinds():
@@ -231,7 +281,9 @@ class Linter:
             self._schemas_of_targets[target] = schema
         return self._schemas_of_targets[target]
 
-    def _reason_to_skip(self, value: JSON, part: Part, kind: Schema | None) -> str:
+    def _reason_to_skip(
+        self, value: JSON, part: LintedPart, kind: Schema | None
+    ) -> str:
         """Say why a document takes no part; empty where it does."""
         if isinstance(value, list):
             is_patch = form_of(value, None, custom=False) == "json"
@@ -255,7 +307,7 @@ class Linter:
         former: str,
         kind: Schema | None,
         kinds: list[str],
-        part: Part,
+        part: LintedPart,
     ) -> tuple[Form, list[Hazard]]:
         """Return what a document is, and what was found; add its kind to the unknown.
 
@@ -305,7 +357,12 @@ class Linter:
         return schema
 
     def _form(
-        self, value: JSONObject, schema: Schema | None, part: Part, *, custom: bool
+        self,
+        value: JSONObject,
+        schema: Schema | None,
+        part: LintedPart,
+        *,
+        custom: bool,
     ) -> tuple[Form, bool]:
         """Return what an object is, and whether that was found by its content."""
         asked = self._asked
@@ -327,26 +384,47 @@ _KIND: Final = Path(("kind",))
 _OTHER_VERSION: Final = "use a version of the API that servers still serve"
 
 
-def _broken(chunk: Chunk, error: DocumentError, part: Part) -> Linted:
+def _report_of(
+    identity: ObjectIdentity, place: Place, form: Form, findings: Iterable[Finding]
+) -> ObjectReport:
+    """Return the report of a document, its findings in the order of the lines."""
+    placed = [(each.place or place, each) for each in findings]
+    placed.sort(key=lambda each: (each[0].line, each[0].column))
+    return ObjectReport(
+        identity.api_version,
+        identity.kind,
+        identity.namespace,
+        identity.name,
+        place,
+        "checked",
+        findings=tuple(each for _place, each in placed),
+        notes=(f"read as a {FORM_NAMES[form]}",),
+    )
+
+
+def _failed(failure: Failure, place: Place) -> Linted:
+    blocks = tuple(failure.blocks)
+    reports = [ObjectReport.of_failure(block, "failed", place) for block in blocks]
+    return Linted(tuple(reports), problems=blocks)
+
+
+def _broken(chunk: Chunk, error: DocumentError, part: LintedPart) -> Linted:
     """Return what is wrong with a part that cannot be parsed."""
-    place = Document(None, chunk.source, error.line or chunk.line)
+    document = Document(None, chunk.source, error.line or chunk.line)
     # Directories hold the files of many tools, and not all of them are sound.
     is_object = b"apiVersion" in chunk.data or b"kind" in chunk.data
     if not part.is_named and not is_object:
-        return Linted(chunk.source, place.line, skipped=((place, error.problem),))
+        return Linted(skipped=((document, error.problem),))
     # A sound text but for this, and kubectl refuses it as well.
     if error.code == "duplicate-key":
         hazard = finding("repeated-name", Path(), "manifest", problem=error.problem)
-        document = LintedDocument(
-            part.entry.identity,
-            "manifest",
-            chunk.source,
-            chunk.line,
-            ((hazard, Position(place.line, error.column or 1)),),
-        )
-        return Linted(chunk.source, place.line, (document,))
-    failure = Failure(explained(error, chunk.data))
-    return Linted(chunk.source, place.line, problems=tuple(failure.blocks))
+        place = Place(chunk.source, document.line, error.column or 1)
+        found = msgspec.structs.replace(finding_of_hazard(hazard), place=place)
+        whole = Place(chunk.source, chunk.line)
+        report = _report_of(part.entry.identity, whole, "manifest", [found])
+        return Linted((report,), ("manifest",))
+    place = Place(chunk.source, document.line)
+    return _failed(Failure(explained(error, chunk.data)), place)
 
 
 class _Texts:
@@ -357,11 +435,12 @@ class _Texts:
         self._found: list[Positions] | None = None
         self._ignored: dict[int, bytes] | None = None
 
-    def position(self, number: int, path: Path) -> Position:
+    def place_of(self, number: int, path: Path) -> Place:
         """Return where a path of a document stands."""
         if self._found is None:
             self._found = positions(self._chunk)
-        return self._found[number].of(path)
+        position = self._found[number].of(path)
+        return Place(self._chunk.source, position.line, position.column)
 
     def ignores(self, code: str, line: int) -> bool:
         """Tell whether a comment on a line, or on the one above, names a code."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from smp.api_objects import without_managed_fields
 from smp.cli._errors import Failure
@@ -14,6 +15,20 @@ from smp.cli._objects import Entry, Listing, numbered
 from smp.cli._options import Settings
 from smp.documents import dump_json
 from smp.values import JSONObject
+
+if TYPE_CHECKING:
+    from smp.cluster import Cluster
+
+
+def connect(context: str | None = None, **keywords: Any) -> Cluster:
+    """Connect to the cluster of a context. Raises ConfigurationError."""
+    from smp.cluster import Cluster  # noqa: PLC0415  # 150 ms; most runs read files
+
+    # urllib3 would warn of each request where the configuration of kubectl has
+    # insecure-skip-tls-verify, which is what its user asked for; kubectl is quiet.
+    warnings.filterwarnings("ignore", message="Unverified HTTPS request is being made")
+    return Cluster.connect(context, **keywords)
+
 
 # In place of the path of a file; a file of this name is ./cluster.
 CLUSTER: Final = "cluster"
@@ -44,9 +59,6 @@ def paired_with_live(
         if entry.identity.name:
             with suppress(Failure):
                 objects[entry.number] = inputs.load(entry).value
-    # Few runs look at a cluster, and the clients take long to load.
-    from smp.cli._connection import connect  # noqa: PLC0415  # see above
-
     keywords: dict[str, Any] = {}
     if settings.namespace:
         keywords["namespace"] = settings.namespace

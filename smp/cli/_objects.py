@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from smp.cli._errors import Failure
-from smp.cli._identity import Identity, Key, identity_of
+from smp.cli._identity import Key, ObjectIdentity, identity_of
 from smp.documents import Document
 from smp.errors import ObjectError
 from smp.values import JSONObject, as_object, type_name
 
 
-class Part(msgspec.Struct, frozen=True):
+class TextPart(msgspec.Struct, frozen=True):
     """The part of a file that has an object, and which of its documents it is.
 
     ``line`` is the one on which the part starts.
@@ -35,7 +35,7 @@ class Entry(msgspec.Struct, frozen=True):
     ``first_place`` for the first time.
     """
 
-    identity: Identity
+    identity: ObjectIdentity
     source: str
     line: int
     offset: int
@@ -46,9 +46,9 @@ class Entry(msgspec.Struct, frozen=True):
     occurrence: int = 0
     first_place: str = ""
     # None where the text is not in a file that can be read again.
-    part: Part | None = None
+    part: TextPart | None = None
     # What the text says where a namespace was added.
-    written: Identity | None = None
+    written: ObjectIdentity | None = None
 
     @property
     def label(self) -> str:
@@ -115,7 +115,7 @@ class Object(msgspec.Struct, frozen=True):
         return cls(document.value, document)
 
     @property
-    def identity(self) -> Identity:
+    def identity(self) -> ObjectIdentity:
         """What identifies the object."""
         return identity_of(self.value)
 
@@ -301,3 +301,43 @@ def _likely_partner(
 
 def _may_be_same(left: Entry, right: Entry) -> bool:
     return not (left.identity.namespace and right.identity.namespace)
+
+
+class Row(msgspec.Struct, frozen=True):
+    """An object of the input that a command goes through, and where the others are.
+
+    ``problem`` is why it cannot be computed, ``notes`` are what to warn of. A row that
+    ``is_removed`` is of another input, and this one lacks it; one that ``is_renamed``
+    has a partner of another name.
+    """
+
+    entry: Entry
+    partners: tuple[Entry | None, ...] = ()
+    problem: str = ""
+    notes: tuple[str, ...] = ()
+    is_removed: bool = False
+    is_renamed: bool = False
+
+    def in_namespace_of(self, live: Entry | None) -> Row:
+        """Return the row with the namespace of a live object where it leaves it out.
+
+        A manifest leaves it to the context of kubectl, which puts it into the object;
+        no apply removes it.
+        """
+        if live is None:
+            return self
+        entry = self.entry.in_namespace(live.identity.namespace)
+        return msgspec.structs.replace(self, entry=entry)
+
+
+def rows_of(entries: Iterable[Entry], *pairings: Pairing) -> Iterator[Row]:
+    """Find the partners of entries in other inputs, and what to warn of."""
+    for entry in entries:
+        try:
+            partners = tuple([pairing.partner(entry) for pairing in pairings])
+        except Failure as failure:
+            yield Row(entry, problem="\n".join(failure.blocks))
+        else:
+            # kubectl applies documents of one object one after the other; here each is
+            # applied to what is live.
+            yield Row(entry, partners, notes=entry.notes)

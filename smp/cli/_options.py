@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import msgspec
 
-from smp.cli._commands import Argument, Command, Option
+from smp.cli._commands import Argument, Command, CommandOption, switch
 from smp.cli._definitions import Definitions, is_definition
 from smp.cli._errors import concerning, report
 from smp.cli._inputs import COMPILED, Inputs
 from smp.cli._objects import Object
+from smp.cli._secrets import Masks
 from smp.documents import MAX_BYTES, Document, read
 from smp.errors import UnknownKindError
 from smp.schema.catalog import (
@@ -96,6 +97,10 @@ class Settings(msgspec.Struct, frozen=True):
     def explains(self) -> bool:
         """Whether the output has the causes of what happens to each object."""
         return self.output in REPORT_FORMATS and not self.summary and not self.quiet
+
+    def masks(self, versions: Mapping[str, JSONObject | None]) -> Masks:
+        """Return the masks of one object, made of its versions by role."""
+        return Masks(versions, show_secrets=self.show_secrets, mask_env=self.mask_env)
 
 
 class Sources(msgspec.Struct):
@@ -221,134 +226,123 @@ def _from_openapi(inputs: Inputs, path: str, sources: Sources | None) -> Catalog
         return catalog.with_overlay(bundled_overlay())
 
 
-def _complete_version(
-    _context: object, _parameter: object, incomplete: str
-) -> list[str]:
-    return [version for version in versions() if version.startswith(incomplete)]
-
-
 # The inputs of a three-way apply beside the new configuration.
 LIVE_OPTIONS: Final = (
-    Option(
-        ("--live",),
+    CommandOption(
+        "--live",
         "Live objects; cluster: those of the current context of kubectl. Repeatable.",
         parameter="live_paths",
-        is_path=True,
+        kind="path",
         is_repeatable=True,
     ),
-    Option(
-        ("--last-applied",),
+    CommandOption(
+        "--last-applied",
         "What was applied last. Repeatable. [default: the annotation of the live "
         "object]",
         parameter="last_paths",
-        is_path=True,
+        kind="path",
         is_repeatable=True,
     ),
 )
 
-RULES_OPTION: Final = Option(
-    ("--rules",),
+RULES_OPTION: Final = CommandOption(
+    "--rules",
     "YAML file with rules: which differences do not count, of which kinds and "
     "managers, and why (smp schema rules). Repeatable.",
-    is_path=True,
+    kind="path",
     is_repeatable=True,
     variable="SMP_RULES",
 )
 
+KUBERNETES_OPTION: Final = CommandOption(
+    "--kubernetes",
+    "Bundled Kubernetes types. [default: the newest]",
+    metavar="VERSION",
+    complete=lambda _context, _parameter, incomplete: [
+        version for version in versions() if version.startswith(incomplete)
+    ],
+)
+
 SCHEMA_OPTIONS: Final = (
-    Option(
-        ("--kubernetes",),
-        "Bundled Kubernetes types. [default: the newest]",
-        metavar="VERSION",
-        complete=_complete_version,
-    ),
-    Option(
-        ("--crd",),
+    KUBERNETES_OPTION,
+    CommandOption(
+        "--crd",
         "CustomResourceDefinitions: a file, a directory, or what `smp schema compile` "
         "wrote. Repeatable.",
-        is_path=True,
+        kind="path",
         is_repeatable=True,
     ),
-    Option(
-        ("--openapi",),
+    CommandOption(
+        "--openapi",
         "OpenAPI v2 or v3 document, or what `smp schema compile` wrote. Repeatable.",
-        is_path=True,
+        kind="path",
         is_repeatable=True,
     ),
 )
 
+MASK_OPTIONS: Final = (
+    switch("--show-secrets", "Do not mask the values of Secrets."),
+    switch(
+        "--mask-env", "Mask the values of environment variables of containers, too."
+    ),
+)
+COLOR_OPTION: Final = CommandOption(
+    "--color",
+    "Colours in what is for a reader; auto: on a terminal, unless NO_COLOR is set.",
+    choices=("auto", "always", "never"),
+    default="auto",
+)
+
 MERGE_OPTIONS: Final = (
     *SCHEMA_OPTIONS,
-    Option(
-        ("--unknown-fields",),
+    CommandOption(
+        "--unknown-fields",
         "Below a field that the schema does not know: refuse, or merge by RFC 7396 and "
         "warn.",
         choices=("error", "merge"),
         default="error",
     ),
-    Option(
-        ("--summary",),
-        "Print a line for each object, and how many there are.",
-        is_flag=True,
-    ),
-    Option(
-        ("-q", "--quiet"),
-        "Print nothing but errors; the exit code is the result.",
-        is_flag=True,
-    ),
-    Option(
-        ("--show-secrets",),
-        "Do not mask the values of Secrets.",
-        is_flag=True,
-    ),
-    Option(
-        ("--mask-env",),
-        "Mask the values of environment variables of containers, too.",
-        is_flag=True,
-    ),
-    Option(
-        ("--strict",),
-        "Take warnings and unknown kinds for failures.",
-        is_flag=True,
-    ),
-    Option(
-        ("--max-bytes",),
+    switch("--summary", "Print a line for each object, and how many there are."),
+    switch("-q, --quiet", "Print nothing but errors; the exit code is the result."),
+    *MASK_OPTIONS,
+    switch("--strict", "Take warnings and unknown kinds for failures."),
+    CommandOption(
+        "--max-bytes",
         "The largest file that is read, in bytes.",
+        kind="integer",
         minimum=1,
         default=MAX_BYTES,
         shown_default="1 GiB",
     ),
-    Option(
-        ("--jobs",),
+    CommandOption(
+        "--jobs",
         "The number of processes that large inputs are divided among.",
+        kind="integer",
         minimum=0,
         default=0,
         shown_default="one for each core",
     ),
-    Option(
-        ("--color",),
-        "Colours in what is for a reader; auto: on a terminal, unless NO_COLOR is set.",
-        choices=("auto", "always", "never"),
-        default="auto",
-    ),
+    COLOR_OPTION,
+)
+
+SELECTOR_OPTION: Final = CommandOption(
+    "-l, --selector",
+    "Take only objects with these labels: app=web,tier!=db,env in (a,b),!c.",
+    metavar="LABELS",
+    default="",
 )
 
 SELECTION_OPTIONS: Final = (
-    Option(
-        ("-n", "--namespace"),
+    CommandOption(
+        "-n, --namespace",
         "The namespace of new objects that leave it out; others are an error, as in "
         "kubectl.",
         metavar="NAME",
         default="",
     ),
-    Option(
-        ("-l", "--selector"),
-        "Take only objects with these labels: app=web,tier!=db,env in (a,b),!c.",
-        metavar="LABELS",
-        default="",
-    ),
-    Option(
-        ("--include-kind",),
+    SELECTOR_OPTION,
+    CommandOption(
+        "--include-kind",
         "Take only objects of a kind: deploy, deployments, Deployment.apps. "
         "Repeatable.",
         metavar="KIND",
@@ -356,8 +350,8 @@ SELECTION_OPTIONS: Final = (
     ),
 )
 
-VALIDATE_OPTION: Final = Option(
-    ("--validate",),
+VALIDATE_OPTION: Final = CommandOption(
+    "--validate",
     "Unknown fields and values of a wrong type: an error, a warning, or nothing. A "
     "server drops unknown fields in any case.",
     choices=("strict", "warn", "ignore"),
@@ -365,8 +359,8 @@ VALIDATE_OPTION: Final = Option(
 )
 
 
-HAZARDS_OPTION: Final = Option(
-    ("--hazards",),
+HAZARDS_OPTION: Final = CommandOption(
+    "--hazards",
     "What may do harm beside what is asked for, such as elements with one merge key: "
     "warn, fail (error), or send a safe form where there is one (repair).",
     choices=("warn", "error", "repair"),
@@ -374,12 +368,12 @@ HAZARDS_OPTION: Final = Option(
 )
 
 
-def profile_option() -> Option:
+def profile_option() -> CommandOption:
     """Return the option for the rules of unions, which loads them."""
-    from smp.unions import PROFILES  # noqa: PLC0415  # smp patch needs no unions
+    from smp.unions import PROFILES  # noqa: PLC0415  # 14 ms; smp patch has no unions
 
-    return Option(
-        ("--profile",),
+    return CommandOption(
+        "--profile",
         "How mutually exclusive fields (unions) are cleared and checked; "
         "validate-only: as by API servers of today; off: not at all.",
         choices=tuple(PROFILES),
@@ -387,23 +381,25 @@ def profile_option() -> Option:
     )
 
 
-def shared_options(*names: str) -> tuple[Option, ...]:
+def shared_options(*names: str) -> tuple[CommandOption, ...]:
     """Return some of the options for objects, by the names of their parameters."""
     options = (*SELECTION_OPTIONS, *MERGE_OPTIONS)
     return tuple(option for option in options if option.name in names)
 
 
-def output_option(*outputs: str) -> Option:
+def output_option(*outputs: str, help: str = "") -> CommandOption:  # noqa: A002  # as its field
     """Return the option for the format of the output; the first one is the default."""
-    return Option(("-o", "--output"), choices=outputs, default=outputs[0])
+    return CommandOption("-o, --output", help, choices=outputs, default=outputs[0])
 
 
 def declared(
     run: Callable[..., int],
-    options: tuple[Option, ...],
+    options: tuple[CommandOption, ...],
     arguments: tuple[Argument, ...] = (),
-    epilog: str = "",
+    *,
+    example: str,
+    exit_codes: str = "",
 ) -> Command:
     """Declare a command that gets its shared options as Settings."""
     shared = frozenset(Settings.__struct_fields__)
-    return Command(run, options, Settings, shared, arguments, epilog)
+    return Command(run, example, options, arguments, exit_codes, Settings, shared)

@@ -13,7 +13,7 @@ from smp.cli._options import Settings
 from smp.cli._secrets import Masks
 from smp.conformance import ConformanceRule, Misfit, conforming
 from smp.errors import DocumentError
-from smp.hazards import HazardError, Policy, is_serious
+from smp.hazards import Hazard, HazardError, Policy, is_serious
 from smp.paths import Path
 from smp.schema.model import Schema
 from smp.three_way import find_hazards, three_way_apply
@@ -41,7 +41,16 @@ class Versions(msgspec.Struct, frozen=True):
 
     last_applied: JSONObject | None
     modified: JSONObject
-    live: JSONObject
+    # None where the object is to be created.
+    live: JSONObject | None
+
+    def masked(self, masks: Masks) -> Versions:
+        """Return the versions with masks in place of what is confidential."""
+        return Versions(
+            masks.mask(self.last_applied),
+            masks.mask(self.modified),
+            masks.mask(self.live),
+        )
 
 
 def created_outcome(
@@ -66,7 +75,7 @@ def created_outcome(
         ratchet=True,
         configuration=new,
     )
-    decoded = _decoded(created.object, None, schema, settings, masks)
+    decoded = _decode(created.object, None, schema, settings, masks)
     notices = [*notices_of(created.warnings), *decoded.faults]
     metadata = as_object(new.get("metadata"))
     # The words are those of kubectl, which looks for the live object by its name.
@@ -81,7 +90,7 @@ def created_outcome(
         after=decoded.object,
         type_=lenient.type,
         patch=new,
-        notes=tuple(_changes(created.changes, settings)),
+        notes=tuple(change_notes(created.changes, settings)),
         notices=tuple(notices),
         configuration=new,
     )
@@ -99,21 +108,21 @@ def applied_outcome(  # noqa: PLR0913  # keyword arguments are options
     notes: Iterable[str] = (),
     shows: Callable[[Path, str], bool] | None = None,
 ) -> ObjectOutcome:
-    """Apply a new configuration to a live object.
+    """Apply a new configuration to a live object, which there is.
 
     ``with_defaults`` fills in what a server does, and ``shows`` tells which causes are
     wanted. Raises what three_way_apply raises.
     """
+    policy: Policy = settings.hazards
     # The annotation of a Secret is masked as a whole, so hazards are looked for in the
     # values; their sentences show none.
     is_secret = schema.kind == "Secret"
-    policy: Policy = (
-        "ignore" if is_secret and settings.hazards != "repair" else settings.hazards
-    )
+    if is_secret and policy != "repair":
+        policy = "ignore"
     result = three_way_apply(
         versions.last_applied,
         versions.modified,
-        versions.live,
+        as_object(versions.live),
         schema,
         profile=settings.profile,
         overwrite=overwrite,
@@ -122,66 +131,84 @@ def applied_outcome(  # noqa: PLR0913  # keyword arguments are options
     )
     hazards = result.hazards
     if is_secret:
-        last_applied, modified, live = (
-            masks.unmask(version)
-            for version in (versions.last_applied, versions.modified, versions.live)
-        )
-        hazards = find_hazards(
-            as_object(last_applied) if last_applied else None,
-            as_object(modified),
-            as_object(live),
-            schema.with_unknown_fields(settings.unknown_fields),
-        )
-        if settings.hazards == "error" and is_serious(hazards):
-            raise HazardError(hazards)
+        hazards = _hazards_of_secret(versions, schema, settings, masks)
     # None of these is an error: kubectl would send the patch, and a server may differ
     # in version or configuration from the bundled schema.
+    lenient = schema.with_unknown_fields(settings.unknown_fields)
     stored = with_defaults(result.object)
     if not same(stored, result.object):
         # A server fills in defaults before it normalizes.
-        lenient = schema.with_unknown_fields(settings.unknown_fields)
         stored = updated(
             versions.live, stored, lenient, profile=settings.profile, ratchet=True
         ).object
-    decoded = _decoded(stored, versions.live, schema, settings, masks)
+    decoded = _decode(stored, versions.live, schema, settings, masks)
     notices = [*notices_of(result.warnings), *decoded.faults]
     notices += rejections(result.violations)
     notices += [
         Notice(f"{path}: {_UNMET}", UNMET, path, is_fault=True) for path in result.unmet
     ]
-    causes: tuple[Cause, ...] = ()
-    if settings.explains:
-        # Few runs ask for the causes, and finding them takes longer than the apply.
-        from smp.explain import explain_apply  # noqa: PLC0415  # see above
-
-        causes = explain_apply(
-            versions.last_applied,
-            versions.modified,
-            versions.live,
-            schema,
-            profile=settings.profile,
-            overwrite=overwrite,
-            unknown_fields=settings.unknown_fields,
-            defaults=settings.defaults,
-            hazards="repair" if settings.hazards == "repair" else "warn",
-            shows=shows,
-        )
     return ObjectOutcome(
         identity=entry.identity,
         place=entry.place,
         before=versions.live,
         after=decoded.object,
-        type_=schema.with_unknown_fields(settings.unknown_fields).type,
+        type_=lenient.type,
         patch=result.patch,
         media_type=result.media_type,
         reason=result.reason,
         kubectl_patch=result.kubectl_patch,
-        notes=(*notes, *_changes(result.changes, settings)),
+        notes=(*notes, *change_notes(result.changes, settings)),
         notices=tuple(notices),
-        causes=causes,
+        causes=_causes(versions, schema, settings, shows, overwrite=overwrite),
         hazards=hazards,
         last_applied=versions.last_applied,
         configuration=versions.modified,
+    )
+
+
+def _hazards_of_secret(
+    versions: Versions, schema: Schema, settings: Settings, masks: Masks
+) -> tuple[Hazard, ...]:
+    """Find the hazards in the values of a Secret. Raises HazardError."""
+    last_applied, modified, live = (
+        masks.unmask(version)
+        for version in (versions.last_applied, versions.modified, versions.live)
+    )
+    hazards = find_hazards(
+        as_object(last_applied) if last_applied else None,
+        as_object(modified),
+        as_object(live),
+        schema.with_unknown_fields(settings.unknown_fields),
+    )
+    if settings.hazards == "error" and is_serious(hazards):
+        raise HazardError(hazards)
+    return hazards
+
+
+def _causes(
+    versions: Versions,
+    schema: Schema,
+    settings: Settings,
+    shows: Callable[[Path, str], bool] | None,
+    *,
+    overwrite: bool,
+) -> tuple[Cause, ...]:
+    """Return why each field changes or does not, where the output has that."""
+    if not settings.explains:
+        return ()
+    from smp.explain import explain_apply  # noqa: PLC0415  # 70 ms; few runs ask
+
+    return explain_apply(
+        versions.last_applied,
+        versions.modified,
+        as_object(versions.live),
+        schema,
+        profile=settings.profile,
+        overwrite=overwrite,
+        unknown_fields=settings.unknown_fields,
+        defaults=settings.defaults,
+        hazards="repair" if settings.hazards == "repair" else "warn",
+        shows=shows,
     )
 
 
@@ -192,7 +219,7 @@ class _Decoded(msgspec.Struct, frozen=True):
     faults: list[Notice]
 
 
-def _decoded(
+def _decode(
     new: JSONObject,
     old: JSONObject | None,
     schema: Schema,
@@ -266,7 +293,7 @@ def removed_outcome(entry: Entry, old: JSONObject, schema: Schema) -> ObjectOutc
     )
 
 
-def _changes(changes: Iterable[Change], settings: Settings) -> list[str]:
+def change_notes(changes: Iterable[Change], settings: Settings) -> list[str]:
     """Word what the normalization of unions did to an object, rule by rule."""
     return [
         f"{change.path}: {change.why} ({settings.profile} {change.rule})"

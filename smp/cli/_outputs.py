@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from smp.cli._errors import OutputError, printable
 from smp.documents import dump_json, dump_yaml
@@ -58,8 +58,7 @@ def _write_all(stream: Any, data: bytes) -> None:
         except BlockingIOError as error:
             written = error.characters_written if remaining else None
         if not written:
-            # Few streams do not block.
-            import select  # noqa: PLC0415  # see above
+            import select  # noqa: PLC0415  # few streams do not block
 
             # Wait until the stream can take more.
             select.select([], [stream], [])
@@ -101,3 +100,31 @@ def has_colours(color: str) -> bool:
     # no-color.org: any content of NO_COLOR switches colours off, unless the command
     # line asks for them.
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+# A text and its style, and the texts of a line.
+Span: TypeAlias = tuple[str, str]
+Line: TypeAlias = list[Span]
+
+# ECMA-48, SGR: select graphic rendition.
+_RENDITIONS: Final = {
+    "bold": 1,
+    "dim": 2,
+    "red": 31,
+    "green": 32,
+    "yellow": 33,
+    "cyan": 36,
+}
+
+
+def styled_text(lines: Iterable[Line], *, is_coloured: bool) -> str:
+    """Return lines of styled text as one text."""
+    text: list[str] = []
+    for line in lines:
+        for span, style in line:
+            is_styled = is_coloured and span and style
+            text.append(
+                f"\x1b[{_RENDITIONS[style]}m{span}\x1b[0m" if is_styled else span
+            )
+        text.append("\n")
+    return "".join(text)

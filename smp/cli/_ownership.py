@@ -9,13 +9,13 @@ import msgspec
 
 from smp.cli._errors import inline, printable
 from smp.managed_fields import ApplyConflict, FieldSet, Owner
-from smp.paths import value_at
+from smp.paths import Path, value_at
 from smp.values import ABSENT, JSON, JSONArray
 
 _NO_MANAGER: Final = "no manager"
 
 
-class Ownership(msgspec.Struct, frozen=True):
+class OwnerChanges(msgspec.Struct, frozen=True):
     """The owners of the fields of an object before an apply and after it."""
 
     before: tuple[Owner, ...]
@@ -29,6 +29,20 @@ class Ownership(msgspec.Struct, frozen=True):
             old, new = before.get(path, _NO_MANAGER), after.get(path, _NO_MANAGER)
             if old != new:
                 yield path, old, new
+
+    def describe_conflicts(self, live: JSON, new: JSON) -> Iterator[tuple[Path, str]]:
+        """Yield the path and a text of each conflict, with the values of both."""
+        for conflict in self.conflicts:
+            values = [
+                f"live {inline(value_at(live, conflict.path))}",
+                f"new {inline(value_at(new, conflict.path))}",
+            ]
+            owner = owner_text(conflict)
+            yield conflict.path, f"owned by {owner}; {', '.join(values)}"
+
+    def owner_names(self) -> list[str]:
+        """Name the owners after the apply."""
+        return [owner_text(owner) for owner in self.after]
 
     def conflict_records(self, live: JSON, new: JSON) -> JSONArray:
         """Return the conflicts as JSON, with the values of both objects."""
@@ -66,15 +80,6 @@ def owner_text(owner: Owner | ApplyConflict) -> str:
     """Name an owner for a reader: ``kubelet (Update status)``."""
     how = f"{owner.operation} {owner.subresource}".rstrip()
     return printable(f"{owner.manager} ({how})")
-
-
-def conflict_text(conflict: ApplyConflict, live: JSON, new: JSON) -> str:
-    """Describe a conflict for a reader, with the values of both objects."""
-    values = [
-        f"live {inline(value_at(live, conflict.path))}",
-        f"new {inline(value_at(new, conflict.path))}",
-    ]
-    return f"owned by {owner_text(conflict)}; {', '.join(values)}"
 
 
 def _names_by_path(owners: Iterable[Owner]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from smp.cli._group import cli
+from smp.cli._click import cli
 from smp.cli._outputs import write
 
 _WIDTH: Final = 100

@@ -1,24 +1,32 @@
-"""The report: what happens to each object, as lines of styled text for a reader."""
+"""What happens to each object, for a reader: a report, or two texts side by side.
+
+An outcome becomes lines of styled text, and these one text. The report has a difference
+on a line; ``-o unified`` and ``side-by-side`` compare both objects as YAML.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from difflib import unified_diff
-from typing import TYPE_CHECKING, Final, TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from difflib import SequenceMatcher, unified_diff
+from functools import partial
+from itertools import zip_longest
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Final
 
 from smp.cli._changes import ValueChange, changes
 from smp.cli._errors import inline, printable
-from smp.cli._object_outcomes import ObjectOutcome, differences, listing_of
+from smp.cli._object_outcomes import ObjectOutcome, differences
+from smp.cli._options import Settings
+from smp.cli._outputs import Line, has_colours, styled_text
+from smp.codec import sort_members
 from smp.documents import dump_yaml
 from smp.last_applied import LAST_APPLIED
 from smp.paths import Path
+from smp.reports import Layout, list_counts, number
 from smp.values import ABSENT, JSON, Absent
 
 if TYPE_CHECKING:
-    from smp.cli._ownership import Ownership
-
-Span: TypeAlias = tuple[str, str]
-Line: TypeAlias = list[Span]
+    from smp.cli._ownership import OwnerChanges
 
 _HEADING: Final = "bold"
 _NOTE: Final = "dim"
@@ -30,17 +38,57 @@ _VERDICTS: Final = {
     "removed": "to be removed",
     "failed": "not applied",
 }
-_STYLES: Final = {"+": "green", "-": "red", "~": "cyan"}
+_STYLES: Final = {"+": "green", "-": "red", "~": "cyan", "@": "cyan"}
 
 # The longest list, as JSON, that is shown on the line of its path.
 _SHORT: Final = 100
-# The lines around a change in a text of several lines.
+# The lines around a change in a text of several lines, and in an object, as diff -u.
 _CONTEXT: Final = 2
-
+_CONTEXT_OF_OBJECT: Final = 3
 _ANNOTATION: Final = Path(("metadata", "annotations", LAST_APPLIED))
 
+# What diff prints where there is no file.
+_NO_FILE: Final = "/dev/null"
+# What diff --side-by-side takes for the width of a file.
+_WIDTH: Final = 130
+# The marks of diff --side-by-side, by what SequenceMatcher calls the lines.
+_MARKS: Final = {"equal": " ", "replace": "|", "delete": "<", "insert": ">"}
+# A mark with a space before and after it.
+_GAP: Final = 3
+_NARROWEST: Final = 10
 
-def heading(outcome: ObjectOutcome) -> Line:
+
+def reader_layout(settings: Settings) -> Layout[ObjectOutcome]:
+    """Return the layout that shows the same for a patch and for an object."""
+
+    def laid_out(
+        lines: Callable[[ObjectOutcome], Iterable[Line]], *, has_summary: bool = True
+    ) -> Layout[ObjectOutcome]:
+        is_coloured = has_colours(settings.color)
+
+        def piece(outcome: ObjectOutcome) -> str:
+            return styled_text(lines(outcome), is_coloured=is_coloured)
+
+        # The report has all that is known of an object.
+        is_report = lines is show_report
+        return Layout(
+            piece,
+            has_summary=has_summary,
+            has_warnings=is_report,
+            has_failures=is_report,
+        )
+
+    if settings.summary:
+        return laid_out(summarize)
+    if settings.output == "unified":
+        return laid_out(show_unified, has_summary=False)
+    if settings.output == "side-by-side":
+        width = get_terminal_size((_WIDTH, 0)).columns
+        return laid_out(partial(show_side_by_side, width=width))
+    return laid_out(show_report)
+
+
+def _heading(outcome: ObjectOutcome) -> Line:
     """Return the line that says what happens to an object."""
     if outcome.verdict == "renamed":
         verdict = f"renamed from {printable(outcome.renamed_from)}"
@@ -49,19 +97,18 @@ def heading(outcome: ObjectOutcome) -> Line:
     return [(printable(outcome.label), _HEADING), (f": {verdict}", "")]
 
 
-def summary(outcome: ObjectOutcome) -> Iterator[Line]:
+def summarize(outcome: ObjectOutcome) -> Iterator[Line]:
     """Yield what happens to an object, and how many values of it change, as a line."""
-    line = heading(outcome)
+    line = _heading(outcome)
     if outcome.verdict in {"changed", "renamed"}:
-        count = len(differences(outcome))
-        line.append((f" ({count} difference{'s' if count != 1 else ''})", ""))
+        line.append((f" ({number(len(differences(outcome)), 'difference')})", ""))
     yield line
     yield from _set_aside(outcome)
 
 
-def report(outcome: ObjectOutcome) -> Iterator[Line]:
+def show_report(outcome: ObjectOutcome) -> Iterator[Line]:
     """Yield what changes in an object and why, and an empty line."""
-    yield heading(outcome)
+    yield _heading(outcome)
     notes = (outcome.kind_note, *outcome.notes)
     for note in filter(None, notes):
         yield [(f"  {printable(note)}", _NOTE)]
@@ -78,22 +125,19 @@ def _set_aside(outcome: ObjectOutcome) -> Iterator[Line]:
     """Yield how many differences do not count, and why."""
     counts = outcome.counts_set_aside
     if counts:
-        yield [(f"  set aside: {listing_of(counts)}", _NOTE)]
+        yield [(f"  set aside: {list_counts(counts)}", _NOTE)]
 
 
-def _owners(outcome: ObjectOutcome, ownership: Ownership) -> Iterator[Line]:
+def _owners(outcome: ObjectOutcome, ownership: OwnerChanges) -> Iterator[Line]:
     """Yield the conflicts, and each field that has other owners than before."""
-    # Only server-side apply needs it, and what it imports.
-    from smp.cli._ownership import conflict_text, owner_text  # noqa: PLC0415
-
-    for conflict in ownership.conflicts:
-        where = printable(str(conflict.path))
-        text = conflict_text(conflict, outcome.before, outcome.patch)
+    conflicts = ownership.describe_conflicts(outcome.before, outcome.patch)
+    for conflict_path, text in conflicts:
+        where = printable(str(conflict_path))
         yield [("  conflict: ", _STYLES["-"]), (where, _HEADING), (f": {text}", "")]
     # What is new belongs to one manager, all that it applied.
     if outcome.creates:
-        for owner in ownership.after:
-            yield [(f"  owner: {owner_text(owner)}", _STYLES["~"])]
+        for name in ownership.owner_names():
+            yield [(f"  owner: {name}", _STYLES["~"])]
         return
     for path, old, new in ownership.changed_fields():
         yield [("  owner: ", ""), (path, _HEADING), (f": {old} -> {new}", _STYLES["~"])]
@@ -105,19 +149,18 @@ def _changes(outcome: ObjectOutcome) -> Iterator[Line]:
     elif outcome.removes:
         yield from _block("-", outcome.before)
     else:
-        pruned = _pruned(outcome)
+        # What the new configuration lacks and the last one has.
+        pruned: set[str] = set()
+        if outcome.last_applied is not None and outcome.configuration is not None:
+            removals = changes(
+                outcome.last_applied,
+                outcome.configuration,
+                outcome.type_,
+                renames=False,
+            )
+            pruned = {str(each.path) for each in removals if each.new is ABSENT}
         for change in differences(outcome):
             yield from _change(change, is_pruned=str(change.path) in pruned)
-
-
-def _pruned(outcome: ObjectOutcome) -> set[str]:
-    """Return the paths that the new configuration lacks and the last one has."""
-    if outcome.last_applied is None or outcome.configuration is None:
-        return set()
-    removals = changes(
-        outcome.last_applied, outcome.configuration, outcome.type_, renames=False
-    )
-    return {str(change.path) for change in removals if change.new is ABSENT}
 
 
 def _change(change: ValueChange, *, is_pruned: bool) -> Iterator[Line]:
@@ -171,10 +214,8 @@ def _block(sign: str, value: JSON | Absent) -> Iterator[Line]:
 
 
 def _differing_lines(change: ValueChange) -> Iterator[Line]:
-    old, new = _lines(change.old), _lines(change.new)
-    difference = unified_diff(old, new, lineterm="", n=_CONTEXT)
-    # The first two lines name the files, and @@ begins a hunk.
-    for line in list(difference)[2:]:
+    # A line with @@ begins a hunk.
+    for line in _unified(_lines(change.old), _lines(change.new), _CONTEXT):
         if line.startswith(("@@ -1 ", "@@ -1,")):
             continue  # Nothing is left out before a hunk that starts at the top.
         if line.startswith("@@"):
@@ -190,4 +231,79 @@ def _lines(value: JSON | Absent) -> list[str]:
     # A text is shown as it is, line by line; any other value as YAML.
     is_text = isinstance(value, str) and "\n" in value
     text = str(value) if is_text else dump_yaml([value])
+    return _printable_lines(text)
+
+
+def _printable_lines(text: str) -> list[str]:
     return [printable(line) for line in text.removesuffix("\n").split("\n")]
+
+
+def _unified(old: list[str], new: list[str], context: int) -> list[str]:
+    # The first two lines name the files.
+    return [*unified_diff(old, new, lineterm="", n=context)][2:]
+
+
+def show_unified(outcome: ObjectOutcome) -> Iterator[Line]:
+    """Yield the lines of a unified diff; none for an object that does not change."""
+    if not outcome.differs:
+        return
+    label = printable(outcome.label)
+    before = _NO_FILE if outcome.creates else printable(outcome.old_label)
+    after = _NO_FILE if outcome.removes else label
+    yield [(f"--- {before}", "bold")]
+    yield [(f"+++ {after}", "bold")]
+    before_lines, after_lines = (
+        _object_lines(outcome.before),
+        _object_lines(outcome.judged),
+    )
+    for line in _unified(before_lines, after_lines, _CONTEXT_OF_OBJECT):
+        yield [(line, _STYLES.get(line[0], ""))]
+
+
+def show_side_by_side(outcome: ObjectOutcome, width: int) -> Iterator[Line]:
+    """Yield two columns: the object before and after, where they differ.
+
+    ``width`` is that of both, in characters; a longer line is continued on the next.
+    """
+    if not outcome.differs:
+        return
+    yield _heading(outcome)
+    column = max(_NARROWEST, (width - _GAP) // 2)
+    before, after = _object_lines(outcome.before), _object_lines(outcome.judged)
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    for index, hunk in enumerate(matcher.get_grouped_opcodes(_CONTEXT_OF_OBJECT)):
+        if index:
+            yield [("...", "dim")]
+        for tag, start, end, new_start, new_end in hunk:
+            pairs = zip_longest(before[start:end], after[new_start:new_end])
+            for left, right in pairs:
+                yield from _row(left, right, tag, column)
+    yield []
+
+
+def _row(left: str | None, right: str | None, tag: str, column: int) -> Iterator[Line]:
+    # Of lines that are replaced, one side may have more than the other.
+    if tag == "replace" and (left is None or right is None):
+        tag = "insert" if left is None else "delete"
+    is_equal = tag == "equal"
+    parts = zip_longest(_cut(left, column), _cut(right, column), fillvalue="")
+    for left_part, right_part in parts:
+        mark = f" {_MARKS[tag]} " if right_part else f" {_MARKS[tag]}"
+        yield [
+            (left_part.ljust(column), "" if is_equal else "red"),
+            (mark, ""),
+            (right_part, "" if is_equal else "green"),
+        ]
+
+
+def _cut(line: str | None, width: int) -> list[str]:
+    if not line:
+        return [""]
+    return [line[start : start + width] for start in range(0, len(line), width)]
+
+
+def _object_lines(value: JSON) -> list[str]:
+    """Return a value as lines of YAML, with the names sorted as kubectl prints them."""
+    if value is None:
+        return []
+    return _printable_lines(dump_yaml([sort_members(value)]))

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 from typing import Final
 
 import msgspec
 
-from smp.cli._formats import Format, Problem
 from smp.cli._inputs import Inputs
-from smp.cli._object_outcomes import ObjectOutcome, listing_of
+from smp.cli._object_outcomes import ObjectOutcome
 from smp.cli._objects import Entry
 from smp.cli._options import REPORT_FORMATS, Settings
 from smp.cli._outcomes import UNMET
-from smp.cli._ownership import conflict_text
 from smp.documents import Positions
 from smp.hazards import Input
 from smp.paths import Path
 from smp.reports import (
     Finding,
+    Layout,
     Level,
     ObjectReport,
     Origin,
     Place,
-    Printer,
     Verdict,
     finding_of_cause,
     finding_of_hazard,
+    list_counts,
     printer_of,
 )
 from smp.values import JSON, JSONObject
@@ -42,38 +40,22 @@ _VERDICTS: Final[dict[str, Verdict]] = {
 }
 
 
-def format_of(settings: Settings, inputs: Inputs, title: str) -> Format[ObjectOutcome]:
-    """Return the format of a report. Raises ReportError, see ``printer_of``."""
+def layout_of_causes(
+    settings: Settings, inputs: Inputs, title: str
+) -> Layout[ObjectOutcome]:
+    """Return the layout of a report. Raises ReportError, see ``printer_of``."""
     printer = printer_of(REPORT_FORMATS[settings.output], title=title)
-    return Format(
-        partial(_outcome_text, printer=printer, inputs=inputs),
+
+    def piece(outcome: ObjectOutcome) -> str:
+        return printer.piece(_report(outcome, inputs))
+
+    return Layout(
+        piece,
+        start=printer.begin,
         has_warnings=True,
         has_failures=True,
-        render_problem=partial(_problem_text, printer=printer),
-        begin=printer.begin,
+        piece_of_failure=printer.piece,
     )
-
-
-def _outcome_text(outcome: ObjectOutcome, *, printer: Printer, inputs: Inputs) -> str:
-    return printer.piece(_report(outcome, inputs))
-
-
-def _problem_text(problem: Problem, *, printer: Printer) -> str:
-    headline = problem.text.partition("\n")[0].removeprefix("smp: error: ")
-    identity = problem.identity
-    place = Place(problem.source, problem.line)
-    finding = Finding(problem.code, "failure", "error", Path(), headline, place=place)
-    report = ObjectReport(
-        identity.api_version,
-        identity.kind,
-        identity.namespace,
-        identity.name,
-        place,
-        "failed",
-        findings=(finding,),
-        error=problem.text,
-    )
-    return printer.piece(report)
 
 
 def _report(outcome: ObjectOutcome, inputs: Inputs) -> ObjectReport:
@@ -95,7 +77,7 @@ def _report(outcome: ObjectOutcome, inputs: Inputs) -> ObjectReport:
     identity = outcome.identity
     notes = [note for note in (outcome.kind_note, *outcome.notes) if note]
     if outcome.set_aside:
-        notes.append(f"set aside: {listing_of(outcome.counts_set_aside)}")
+        notes.append(f"set aside: {list_counts(outcome.counts_set_aside)}")
     return ObjectReport(
         identity.api_version,
         identity.kind,
@@ -138,9 +120,9 @@ def _findings(outcome: ObjectOutcome) -> list[Finding]:
         found.append(Finding(notice.code, origin, level, notice.path, sentence))
     # Of a conflict the problems have the same as one text.
     if outcome.ownership is not None:
-        for conflict in outcome.ownership.conflicts:
-            text = conflict_text(conflict, outcome.before, outcome.patch)
-            found.append(Finding("conflict", "failure", "error", conflict.path, text))
+        conflicts = outcome.ownership.describe_conflicts(outcome.before, outcome.patch)
+        for path, text in conflicts:
+            found.append(Finding("conflict", "failure", "error", path, text))
     elif outcome.problems:
         found.append(Finding("failed", "failure", "error", Path(), outcome.problems[0]))
     return found

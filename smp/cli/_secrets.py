@@ -105,18 +105,13 @@ class Masks:
     def _confidential(self, version: JSONObject) -> Iterator[tuple[SecretEntry, JSON]]:
         """Yield every value that is to be masked, with its place."""
         values: list[tuple[SecretEntry, JSON]] = []
-        if self._is_secret:
-            values += _confidential(version)
-        if self._mask_env:
 
-            def found(place: SecretEntry, value: JSON) -> JSON:
-                values.append((place, value))
-                return value
+        def record(place: SecretEntry, value: JSON) -> JSON:
+            values.append((place, value))
+            return value
 
-            _replaced_variables(version, found)
-        # The annotation has them as text.
         if self._is_secret or self._mask_env:
-            values.append((_ANNOTATION, annotations_of(version).get(LAST_APPLIED)))
+            self._replace(version, record)
         return ((place, value) for place, value in values if value is not None)
 
     def _replace(self, version: JSONObject, replacement: Replacement) -> JSONObject:
@@ -140,19 +135,6 @@ def _mask(role: str) -> str:
     return f"{_MASK} ({role})"
 
 
-def _confidential(secret: JSONObject) -> Iterator[tuple[SecretEntry, JSON]]:
-    """Yield every value of the sections of a Secret, with its place."""
-    for section, content in secret.items():
-        if section in SHOWN_OF_SECRET:
-            continue
-        if isinstance(content, dict):
-            for name, value in content.items():
-                yield (section, name), value
-        else:
-            # It should be an object; a server would reject it, but it is confidential.
-            yield (section, ""), content
-
-
 def _replaced_sections(secret: JSONObject, replacement: Replacement) -> JSONObject:
     """Return a Secret with other values in its sections."""
     replaced = dict(secret)
@@ -165,6 +147,7 @@ def _replaced_sections(secret: JSONObject, replacement: Replacement) -> JSONObje
                 for name, value in values.items()
             }
         else:
+            # It should be an object; a server would reject it, but it is confidential.
             replaced[section] = replacement((section, ""), values)
     return replaced
 

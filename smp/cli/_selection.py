@@ -11,6 +11,13 @@ from smp.cli._inputs import Inputs
 from smp.cli._objects import Entry, Listing, Object, numbered
 from smp.cli._options import Schemas, Settings, Sources
 from smp.errors import ObjectError, SchemaError
+from smp.label_selectors import SelectorError, parse_label_selector
+from smp.schema.resource_names import (
+    find_kind,
+    guessed,
+    names_of_definitions,
+    published_resources,
+)
 from smp.values import JSON, JSONObject
 
 GroupKind: TypeAlias = tuple[str, str]
@@ -19,6 +26,18 @@ GroupKind: TypeAlias = tuple[str, str]
 def selects_by_name(settings: Settings) -> bool:
     """Tell whether the names of all objects decide which of them take part."""
     return bool(settings.namespace or settings.include_kind)
+
+
+def selected_by(selector: str) -> Callable[[JSONObject], bool]:
+    """Return what tells whether an object has labels. Raises UsageError."""
+    if not selector:
+        return lambda _obj: True
+    try:
+        return parse_label_selector(selector).matches
+    except SelectorError as error:
+        raise UsageError(
+            f"Invalid value for '-l' / '--selector': {error.problem}"
+        ) from None
 
 
 class Selection:
@@ -34,19 +53,7 @@ class Selection:
     ) -> None:
         self._inputs = inputs
         self._namespace = settings.namespace
-        self._has_labels: Callable[[JSONObject], bool] | None = None
-        if settings.selector:
-            from smp.label_selectors import (  # noqa: PLC0415  # few runs need it
-                SelectorError,
-                parse_label_selector,
-            )
-
-            try:
-                self._has_labels = parse_label_selector(settings.selector).matches
-            except SelectorError as error:
-                raise UsageError(
-                    f"Invalid value for '-l' / '--selector': {error.problem}"
-                ) from None
+        self._has_labels = selected_by(settings.selector)
         self._selects_by_name = selects_by_name(settings)
         self._kinds: set[GroupKind] | None = None
         self._cluster_wide: set[GroupKind] = set()
@@ -62,14 +69,6 @@ class Selection:
         self, names: Iterable[str], definitions: list[JSON], entries: Iterable[Entry]
     ) -> None:
         """Find which kinds the names mean, and which kinds have no namespace."""
-        # Most runs take all objects, and start faster without it.
-        from smp.schema.resource_names import (  # noqa: PLC0415  # see above
-            find_kind,
-            guessed,
-            names_of_definitions,
-            published_resources,
-        )
-
         custom = [*names_of_definitions(definitions)]
         for document in self._inputs.loaded_definitions():
             # One that cannot be read names nothing.
@@ -134,7 +133,7 @@ class Selection:
 
     def has_labels(self, obj: Object) -> bool:
         """Tell whether the labels of an object are selected."""
-        return self._has_labels is None or self._has_labels(obj.value)
+        return self._has_labels(obj.value)
 
     def _of_kinds(self, entries: Iterable[Entry]) -> Iterable[Entry]:
         kinds = self._kinds

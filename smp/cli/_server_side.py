@@ -6,7 +6,7 @@ from base64 import b64encode
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
-from typing import Final
+from typing import Final, NoReturn
 
 import msgspec
 
@@ -15,8 +15,8 @@ from smp.cli._errors import Failure
 from smp.cli._object_outcomes import Notice, ObjectOutcome, notices_of
 from smp.cli._objects import Entry, Object, annotations_of
 from smp.cli._options import Settings
-from smp.cli._outcomes import rejections
-from smp.cli._ownership import Ownership
+from smp.cli._outcomes import change_notes, rejections
+from smp.cli._ownership import OwnerChanges
 from smp.cli._secrets import Masks
 from smp.errors import ObjectError, SmpError
 from smp.last_applied import LAST_APPLIED
@@ -84,34 +84,19 @@ def server_side_outcome(
         return msgspec.structs.replace(
             outcome,
             problems=tuple(failure.blocks),
-            ownership=Ownership(former, former, error.conflicts),
+            ownership=OwnerChanges(former, former, error.conflicts),
         )
     except SmpError:
-        # The words of a server have the values of fields. So those of a Secret are the
-        # words for its masked values, if these are wrong as well.
-        masks = Masks(
-            {"live": before, "new": new.value}, show_secrets=settings.show_secrets
-        )
-        masked = [_in_base64(masks.mask(obj)) for obj in (before, new.value)]
-        apply(masked[0], as_object(masked[1]), force=True)
-        raise ObjectError(
-            "a server cannot apply this Secret", code="invalid-applied"
-        ) from None
+        _raise_for_secret(apply, before, new.value, settings)
 
-    after = result.object
-    notes = [
-        f"{change.path}: {change.why} ({settings.profile} {change.rule})"
-        for change in result.changes
-    ]
     notices = notices_of(result.warnings)
-    if result.remark is not None:
-        notices.append(
-            Notice(
-                str(result.remark), "union-remark", result.remark.path, is_fault=True
-            )
-        )
+    remark = result.remark
+    if remark is not None:
+        notices.append(Notice(str(remark), "union-remark", remark.path, is_fault=True))
     if before is not None and not former:
         notices.append(Notice(_NO_ENTRIES, "no-managed-fields"))
+    after = result.object
+    notes = [*outcome.notes, *change_notes(result.changes, settings)]
     # What else kubectl sends for an object that client-side apply has written.
     if LAST_APPLIED in annotations_of(after):
         step = Step(manager, new.value, "kubectl apply", force=force)
@@ -129,10 +114,29 @@ def server_side_outcome(
     return msgspec.structs.replace(
         outcome,
         after=with_defaults(after),
-        notes=(*outcome.notes, *notes),
+        notes=tuple(notes),
         notices=tuple(notices),
-        ownership=Ownership(former, owners(after)),
+        ownership=OwnerChanges(former, owners(after)),
     )
+
+
+def _raise_for_secret(
+    apply: Callable[..., object],
+    before: JSONObject | None,
+    new: JSONObject,
+    settings: Settings,
+) -> NoReturn:
+    """Raise why a server does not apply an object, without the values of a Secret.
+
+    The words of a server have the values of fields. So those of a Secret are the words
+    for its masked values, if these are wrong as well.
+    """
+    masks = Masks({"live": before, "new": new}, show_secrets=settings.show_secrets)
+    masked = [_in_base64(masks.mask(obj)) for obj in (before, new)]
+    apply(masked[0], as_object(masked[1]), force=True)
+    raise ObjectError(
+        "a server cannot apply this Secret", code="invalid-applied"
+    ) from None
 
 
 def _in_base64(secret: JSONObject | None) -> JSONObject | None:
@@ -172,11 +176,7 @@ def for_a_reader(outcome: ObjectOutcome, settings: Settings) -> ObjectOutcome:
     configuration = as_object(outcome.patch)
     stored = _shown(outcome.before)
     new = _shown(outcome.after)
-    masks = Masks(
-        {"live": stored, "new": new, "applied": configuration},
-        show_secrets=settings.show_secrets,
-        mask_env=settings.mask_env,
-    )
+    masks = settings.masks({"live": stored, "new": new, "applied": configuration})
     return msgspec.structs.replace(
         outcome,
         before=masks.mask(stored),

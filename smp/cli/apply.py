@@ -9,13 +9,20 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from smp.cli._commands import Command, Option
+from smp.cli._commands import Command, CommandOption, switch
 from smp.cli._errors import UsageError, concerning
-from smp.cli._formats import applied_format, report_format
+from smp.cli._formats import object_layout
 from smp.cli._inputs import Inputs
 from smp.cli._live import paired_with_live
 from smp.cli._object_outcomes import ObjectOutcome
-from smp.cli._objects import Entry, Listing, Object, Pairing, annotations_of
+from smp.cli._objects import (
+    Listing,
+    Object,
+    Pairing,
+    Row,
+    annotations_of,
+    rows_of,
+)
 from smp.cli._options import (
     HAZARDS_OPTION,
     LIVE_OPTIONS,
@@ -30,8 +37,7 @@ from smp.cli._options import (
     profile_option,
 )
 from smp.cli._outcomes import Versions, applied_outcome, created_outcome
-from smp.cli._run import Row, Work, load_row, rows_of, run
-from smp.cli._secrets import Masks
+from smp.cli._run import Work, load_row, run
 from smp.cli._selection import Selection, selects_by_name
 from smp.errors import did_you_mean, listing
 from smp.last_applied import (
@@ -139,13 +145,10 @@ def run_apply(
         compute = partial(
             _server_side_outcome, inputs=inputs, selection=selection, settings=settings
         )
-    output = applied_format(settings)
-    if settings.explains:
-        output = report_format(settings, inputs, "smp apply")
+    layout = object_layout(settings, inputs, "smp apply", has_records=True)
     if explained is not None and explained.path:
         compute = partial(_explained, compute=compute, explained=explained)
-    totals = run(rows, Work(compute, output), inputs, settings)
-    return totals.exit_code(found=totals.is_failed_by(settings))
+    return run(rows, Work(compute, layout), inputs, settings)
 
 
 class Explained(msgspec.Struct, frozen=True):
@@ -201,15 +204,15 @@ def _absence_of(path: str, type_: Type) -> str:
 COMMAND: Final[Command] = declared(
     run_apply,
     (
-        Option(
-            ("-f", "--filename"),
+        CommandOption(
+            "-f, --filename",
             "New configuration. Repeatable.",
             parameter="new_paths",
-            is_path=True,
+            kind="path",
             is_repeatable=True,
         ),
-        Option(
-            ("-k", "--kustomize"),
+        CommandOption(
+            "-k, --kustomize",
             "New configuration: what kustomize, or kubectl, makes of a directory. "
             "Repeatable.",
             parameter="kustomizations",
@@ -217,35 +220,25 @@ COMMAND: Final[Command] = declared(
             is_repeatable=True,
         ),
         *LIVE_OPTIONS,
-        Option(
-            ("--overwrite",),
+        switch(
+            "--overwrite",
             "Whether the new configuration wins over changes made to the live object, "
             "or they are an error.",
-            is_flag=True,
             opposite="--no-overwrite",
             default=True,
         ),
-        Option(
-            ("--server-side",),
-            "Apply as `kubectl apply --server-side` does.",
-            is_flag=True,
-        ),
-        Option(
-            ("--field-manager",),
+        switch("--server-side", "Apply as `kubectl apply --server-side` does."),
+        CommandOption(
+            "--field-manager",
             "The manager of a server-side apply. [default: kubectl]",
             metavar="NAME",
             default="",
         ),
-        Option(
-            ("--force-conflicts",),
-            "Take over the fields that other managers own.",
-            is_flag=True,
-        ),
-        Option(
-            ("--defaults",),
+        switch("--force-conflicts", "Take over the fields that other managers own."),
+        switch(
+            "--defaults",
             "Print what a server stores of built-in kinds: with defaults, without zero "
             "values. A server-side apply always does.",
-            is_flag=True,
         ),
         profile_option(),
         HAZARDS_OPTION,
@@ -256,9 +249,8 @@ COMMAND: Final[Command] = declared(
         *SELECTION_OPTIONS,
         *MERGE_OPTIONS,
     ),
-    epilog="\b\nExit codes: 0 done, 1 done with warnings and --strict, 2 an error,\n"
-    "3 done in part.\n\n"
-    "\b\nExample:\n  smp apply -f new.yaml --live live.yaml --last-applied old.yaml",
+    example="apply -f new.yaml --live live.yaml --last-applied old.yaml",
+    exit_codes="0 done, 1 done with warnings and --strict, 2 an error,\n3 done in part",
 )
 
 
@@ -292,33 +284,24 @@ def _outcome(
     with concerning(new.document, new.label):
         schema, note = selection.schemas.of_any(new)
         with_defaults = selection.schemas.with_defaults
+        versions, source = Versions(None, new.value, None), ""
+        if live is not None:
+            last_applied, source = _last_applied(live, last, has_file=has_file)
+            versions = _annotate(last_applied, new.value, live.value)
+        masks = settings.masks(
+            {
+                "live": versions.live,
+                "last applied": versions.last_applied,
+                "new": versions.modified,
+            }
+        )
+        masked = versions.masked(masks)
         # Without a live object kubectl creates it, and sends no patch.
-        if live is None:
-            masks = Masks(
-                {"new": new.value},
-                show_secrets=settings.show_secrets,
-                mask_env=settings.mask_env,
-            )
+        if masked.live is None:
             outcome = created_outcome(
-                row.entry, masks.mask(new.value), schema, settings, masks, with_defaults
+                row.entry, masked.modified, schema, settings, masks, with_defaults
             )
         else:
-            last_applied, source = _last_applied(live, last, has_file=has_file)
-            versions = _annotated(last_applied, new.value, live.value)
-            masks = Masks(
-                {
-                    "live": versions.live,
-                    "last applied": versions.last_applied,
-                    "new": versions.modified,
-                },
-                show_secrets=settings.show_secrets,
-                mask_env=settings.mask_env,
-            )
-            masked = Versions(
-                last_applied=masks.mask(versions.last_applied),
-                modified=masks.mask(versions.modified),
-                live=masks.mask(versions.live),
-            )
             outcome = applied_outcome(
                 row.entry,
                 masked,
@@ -330,12 +313,7 @@ def _outcome(
                 notes=[source],
                 shows=shows,
             )
-    outcome = msgspec.structs.replace(
-        outcome.with_notes_of(row),
-        is_applied=True,
-        kind_note=note,
-        entries=_entries(row),
-    )
+    outcome = _as_applied(outcome, row, note)
     if settings.is_for_a_reader:
         return outcome
     # The other formats print the object with its values. They are put back only here,
@@ -356,8 +334,7 @@ def _server_side_outcome(
     selection: Selection,
     settings: Settings,
 ) -> ObjectOutcome | None:
-    # Most runs apply as kubectl does without an option.
-    from smp.cli._server_side import (  # noqa: PLC0415  # see above
+    from smp.cli._server_side import (  # noqa: PLC0415  # 60 ms, for one option
         for_a_reader,
         server_side_outcome,
     )
@@ -371,21 +348,21 @@ def _server_side_outcome(
         outcome = server_side_outcome(
             row.entry, new, live, schema, settings, selection.schemas.with_defaults
         )
-    outcome = msgspec.structs.replace(
-        outcome.with_notes_of(row),
-        is_applied=True,
-        kind_note=note,
-        entries=_entries(row),
-    )
+    outcome = _as_applied(outcome, row, note)
     return for_a_reader(outcome, settings) if settings.is_for_a_reader else outcome
 
 
-def _entries(row: Row) -> tuple[tuple[Input, Entry], ...]:
-    """Return what each input of the apply is read from."""
-    inputs: tuple[Input, ...] = ("live", "last-applied")
-    partners = zip(inputs, row.partners, strict=True)
+def _as_applied(outcome: ObjectOutcome, row: Row, note: str) -> ObjectOutcome:
+    """Return an outcome with what each input of the apply is read from."""
+    names: tuple[Input, ...] = ("live", "last-applied")
+    partners = zip(names, row.partners, strict=True)
     of_partners = [(name, entry) for name, entry in partners if entry is not None]
-    return (("manifest", row.entry), *of_partners)
+    return msgspec.structs.replace(
+        outcome.with_notes_of(row),
+        is_applied=True,
+        kind_note=note,
+        entries=(("manifest", row.entry), *of_partners),
+    )
 
 
 def _last_applied(
@@ -407,7 +384,7 @@ def _last_applied(
     return configuration, _NOTHING if configuration is None else _ANNOTATION
 
 
-def _annotated(
+def _annotate(
     last_applied: JSONObject | None, modified: JSONObject, live: JSONObject
 ) -> Versions:
     """Put the annotation into the configurations, if the live object has it.

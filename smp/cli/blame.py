@@ -1,35 +1,329 @@
-"""``smp blame``: who owns which field of an object."""
+"""``smp blame``: who owns which field of an object.
+
+It is printed as annotated YAML, as a report, or as a record.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
-from smp.cli._blamed import (
-    BlameOutcome,
-    Wanted,
-    record,
-    report_lines,
-    selected,
-    selected_absent,
-    yaml_with_owners,
-)
-from smp.cli._commands import Argument, Command, Option
-from smp.cli._errors import UsageError, concerning, report
-from smp.cli._formats import Format, text_of
+import msgspec
+
+from smp.cli._commands import Argument, Command, CommandOption, switch
+from smp.cli._errors import UsageError, concerning, printable
+from smp.cli._identity import ObjectIdentity
 from smp.cli._inputs import Inputs
+from smp.cli._objects import Row
 from smp.cli._options import (
     Settings,
     declared,
     output_option,
     shared_options,
 )
-from smp.cli._outputs import YAML_SEPARATOR, has_colours
-from smp.cli._run import Row, Work, run
-from smp.cli._secrets import Masks
+from smp.cli._outputs import YAML_SEPARATOR, Line, has_colours, styled_text
+from smp.cli._run import Work, run
 from smp.cli._selection import Selection
-from smp.managed_fields import blame
-from smp.path_patterns import pattern_of
+from smp.documents import dump_json, yaml_lines
+from smp.managed_fields import AbsentField, Blame, BlamedValue, Owner, Ownership, blame
+from smp.path_patterns import Pattern, pattern_of
+from smp.paths import Path, Step
+from smp.reports import Layout
+from smp.values import JSON
+
+_HEADING: Final = "bold"
+_OWNER: Final = "cyan"
+_NOTE: Final = "dim"
+_WARNING: Final = "yellow"
+
+_NO_MANAGER: Final = "no manager"
+# Before each other owner of a value that has several.
+_AND: Final = "+ "
+_BETWEEN: Final = "  "
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """Which fields are shown: all, or those that the options select."""
+
+    patterns: tuple[Pattern, ...] = ()
+    managers: frozenset[str] = frozenset()
+    unowned: bool = False
+
+    def has_owners(self, owners: Iterable[Owner], ownership: Ownership) -> bool:
+        """Tell whether fields of these owners are selected."""
+        if not self.managers and not self.unowned:
+            return True
+        if self.unowned and ownership is Ownership.NONE:
+            return True
+        return any(owner.manager in self.managers for owner in owners)
+
+
+class BlameOutcome(msgspec.Struct, frozen=True):
+    """The owners of the fields of one object, as far as they are asked for.
+
+    ``selected`` tells which values of the blame are shown.
+    """
+
+    identity: ObjectIdentity
+    place: str
+    blame: Blame
+    selected: tuple[bool, ...]
+    absent: tuple[AbsentField, ...]
+    warnings: tuple[str, ...] = ()
+    is_faulty: bool = False
+    kind_note: str = ""
+    problems: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """The object for a reader, or its place where it has no name."""
+        return self.identity.label or self.place
+
+    @property
+    def verdict(self) -> str:
+        """Whether the object has managed fields, as the summary counts it."""
+        return f"{'with' if self.blame.owners else 'without'} managed fields"
+
+    @property
+    def counts_set_aside(self) -> dict[str, int]:
+        """Nothing: no objects are compared."""
+        return {}
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the options select nothing of the object."""
+        return not self.absent and not any(self.selected)
+
+    def fields(self) -> Iterator[BlamedValue]:
+        """Yield the fields that managers own, and those that none owns.
+
+        Of what no manager owns, what is in it is left out.
+        """
+        unowned: int | None = None
+        for value, is_selected in zip(self.blame.values, self.selected, strict=True):
+            depth = len(value.path.steps)
+            if unowned is not None and depth > unowned:
+                continue
+            unowned = None
+            if is_selected and value.ownership is Ownership.FIELD:
+                yield value
+            elif is_selected and value.ownership is Ownership.NONE:
+                unowned = depth
+                yield value
+
+
+def selected(blame: Blame, wanted: Wanted) -> tuple[bool, ...]:
+    """Tell which values of an object are to be shown."""
+    found: list[bool] = []
+    # For each value above the current one: what is left of the patterns that match it,
+    # and how many values in it were visited.
+    rests = [wanted.patterns]
+    counts = [0]
+    for value in blame.values:
+        depth = len(value.path.steps)
+        del rests[depth:]
+        del counts[depth:]
+        left = _remaining(rests[-1], value.path.steps[-1], counts[-1], value.value)
+        counts[-1] += 1
+        rests.append(left)
+        counts.append(0)
+        is_below = not wanted.patterns or () in left
+        found.append(is_below and wanted.has_owners(value.owners, value.ownership))
+    return tuple(found)
+
+
+def selected_absent(blame: Blame, wanted: Wanted) -> tuple[AbsentField, ...]:
+    """Return the fields that the object lacks, and that are to be shown."""
+    found: list[AbsentField] = []
+    for field in blame.absent:
+        left = wanted.patterns
+        for step in field.path.steps:
+            # It is no element of a list of the object, so it has no index there.
+            left = _remaining(left, step, -1, None)
+        is_below = not wanted.patterns or () in left
+        if is_below and wanted.has_owners(field.owners, Ownership.FIELD):
+            found.append(field)
+    return tuple(found)
+
+
+def _remaining(
+    patterns: Sequence[Pattern], step: Step, index: int, element: JSON
+) -> tuple[Pattern, ...]:
+    """Return what is left of the patterns that match a step."""
+    left: list[Pattern] = []
+    for pattern in patterns:
+        if not pattern:
+            # It has selected a value above.
+            left.append(pattern)
+            continue
+        first, rest = pattern[0], pattern[1:]
+        if isinstance(step, str):
+            if first.names(step):
+                left.append(rest)
+        elif not first.is_in_brackets:
+            # As in a path for smp explain, the elements of a list may be left out.
+            left.append(pattern)
+        elif first.selects(index, element) or str(step) == f"[{first.text}]":
+            left.append(rest)
+    return tuple(left)
+
+
+def yaml_with_owners(outcome: BlameOutcome) -> Iterator[Line]:
+    """Yield the object as YAML, each line behind its owners."""
+    yield [(printable(f"# {outcome.label}"), _HEADING)]
+    shown: list[tuple[BlamedValue, str]] = []
+    parts = iter(yaml_lines(outcome.blame.obj))
+    for value, is_selected in zip(outcome.blame.values, outcome.selected, strict=True):
+        is_element = not isinstance(value.path.steps[-1], str)
+        # Such an element begins on the line of what is first in it.
+        if is_element and isinstance(value.value, (dict, list)) and value.value:
+            continue
+        text = next(parts)
+        if is_selected:
+            shown.append((value, text))
+
+    for field in outcome.absent:
+        absent = BlamedValue(field.path, None, Ownership.FIELD, field.owners)
+        shown.append((absent, f"# not in the object: {field.path}"))
+
+    columns = _Columns([value for value, _text in shown])
+    for value, text in shown:
+        style = _WARNING if value.ownership is Ownership.NONE else _OWNER
+        first, *others = columns.annotations(value)
+        for line in text.split("\n"):
+            yield [(first, style), (f" | {printable(line)}".rstrip(), "")]
+        for other in others:
+            yield [(other, style), (" |", "")]
+
+
+class _Columns:
+    """The columns of owners before the lines of an object."""
+
+    def __init__(self, values: Sequence[BlamedValue]) -> None:
+        self._widths = [0, 0, 0, 0]
+        self._has_several = False
+        for value in values:
+            self._has_several |= len(value.owners) > 1
+            for cells in _cells(value):
+                self._widths = [
+                    max(width, len(cell))
+                    for width, cell in zip(self._widths, cells, strict=True)
+                ]
+
+    def annotations(self, value: BlamedValue) -> list[str]:
+        """Return a text for each owner of a value, or one where it has none."""
+        texts: list[str] = []
+        for cells in _cells(value):
+            padded = [
+                cell.ljust(width)
+                for cell, width in zip(cells, self._widths, strict=True)
+                if width
+            ]
+            sign = ""
+            if self._has_several:
+                sign = _AND if texts else " " * len(_AND)
+            texts.append(sign + _BETWEEN.join(padded))
+        return texts
+
+
+def _cells(value: BlamedValue) -> list[tuple[str, str, str, str]]:
+    if value.owners:
+        return [_owner_cells(owner) for owner in value.owners]
+    is_unowned = value.ownership is Ownership.NONE
+    return [(_NO_MANAGER if is_unowned else "", "", "", "")]
+
+
+def _owner_cells(owner: Owner) -> tuple[str, str, str, str]:
+    return (
+        printable(owner.manager),
+        printable(owner.operation),
+        printable(owner.subresource),
+        printable(owner.time),
+    )
+
+
+def report_lines(outcome: BlameOutcome) -> Iterator[Line]:
+    """Yield the managers, then each field with its owners, and an empty line."""
+    owners = outcome.blame.owners
+    plural = "" if len(owners) == 1 else "s"
+    heading = f": {len(owners)} manager{plural}"
+    yield [(printable(outcome.label), _HEADING), (heading, "")]
+    fields = [*outcome.fields()]
+    absent_owners = [field.owners for field in outcome.absent]
+    counts: Counter[int] = Counter()
+    # Two entries may be equal in all but their fields.
+    for owned in (*[value.owners for value in fields], *absent_owners):
+        counts.update(id(owner) for owner in owned)
+    rows = [_owner_cells(owner) for owner in owners]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for owner, cells in zip(owners, rows, strict=True):
+        padded = [
+            cell.ljust(width)
+            for cell, width in zip(cells, widths, strict=True)
+            if width
+        ]
+        count = counts[id(owner)]
+        # Options may select none of its fields.
+        if not count:
+            continue
+        amount = f"{count} field{'' if count == 1 else 's'}"
+        yield [(f"  {_BETWEEN.join(padded)}", _OWNER), (f"  {amount}", "")]
+    for value in fields:
+        yield _field_line(value.path, value.owners)
+    for field in outcome.absent:
+        yield [*_field_line(field.path, field.owners), (" (not in the object)", _NOTE)]
+    for warning in outcome.warnings:
+        yield [(f"  warning: {printable(warning)}", _WARNING)]
+    yield []
+
+
+def _field_line(path: Path, owners: Sequence[Owner]) -> Line:
+    names = []
+    for owner in owners:
+        how = f"{owner.operation} {owner.subresource}".rstrip()
+        names.append(f"{owner.manager} ({how})")
+    where = (f"    {printable(str(path))}: ", "")
+    if not names:
+        return [where, (_NO_MANAGER, _WARNING)]
+    return [where, (printable(", ".join(names)), _OWNER)]
+
+
+def record(outcome: BlameOutcome) -> str:
+    """Return the owners as an object of a JSON list."""
+    identity = outcome.identity
+    fields = [*outcome.fields()]
+    return dump_json(
+        {
+            "apiVersion": identity.api_version,
+            "kind": identity.kind,
+            "namespace": identity.namespace,
+            "name": identity.name,
+            "file": outcome.place,
+            "fields": [
+                _owned(value.path, value.owners) for value in fields if value.owners
+            ],
+            "unowned": [str(value.path) for value in fields if not value.owners],
+            "absent": [_owned(field.path, field.owners) for field in outcome.absent],
+            "warnings": [*outcome.warnings],
+        }
+    )
+
+
+def _owned(path: Path, owners: Sequence[Owner]) -> JSON:
+    listed: list[JSON] = [
+        {
+            "manager": owner.manager,
+            "operation": owner.operation,
+            "apiVersion": owner.api_version,
+            "subresource": owner.subresource,
+            "time": owner.time,
+        }
+        for owner in owners
+    ]
+    return {"path": str(path), "owners": listed}
+
 
 _NO_ENTRIES: Final = (
     "it has no managedFields; kubectl get prints them with --show-managed-fields"
@@ -78,43 +372,36 @@ def run_blame(
         show_managed_fields=show_managed_fields,
     )
     rows = [Row(entry) for entry in selection.of_states(entries)]
-    totals = run(rows, Work(compute, _format(settings)), inputs, settings)
-    if not totals.verdicts:
-        report("smp: note: no field is selected")
-    return totals.exit_code(found=totals.is_failed_by(settings))
+    work = Work(compute, _layout_of(settings), nothing="no field is selected")
+    return run(rows, work, inputs, settings)
 
 
 COMMAND: Final[Command] = declared(
     run_blame,
     (
-        Option(
-            ("--path",),
+        CommandOption(
+            "--path",
             "Show only what is at a path, and in it: spec.template.spec.containers, "
             "spec.containers[name=app].image. Repeatable.",
             parameter="paths",
             metavar="PATH",
             is_repeatable=True,
         ),
-        Option(
-            ("--manager",),
+        CommandOption(
+            "--manager",
             "Show only what a manager owns. Repeatable.",
             parameter="managers",
             metavar="NAME",
             is_repeatable=True,
         ),
-        Option(
-            ("--unowned",),
+        switch(
+            "--unowned",
             "Show what no manager owns, and else only what --manager names.",
-            is_flag=True,
         ),
-        Option(
-            ("--show-managed-fields",),
-            "Print the managedFields as well.",
-            is_flag=True,
-        ),
+        switch("--show-managed-fields", "Print the managedFields as well."),
         output_option("yaml", "report", "json"),
-        Option(
-            ("-n", "--namespace"),
+        CommandOption(
+            "-n, --namespace",
             "Take only objects of a namespace, and those without any.",
             metavar="NAME",
             default="",
@@ -130,9 +417,8 @@ COMMAND: Final[Command] = declared(
         ),
     ),
     arguments=(Argument("targets", metavar="OBJECTS...", is_repeatable=True),),
-    epilog="\b\nExit codes: 0 done, 1 done with warnings and --strict, 2 an error,\n"
-    "3 done in part.\n\n"
-    "\b\nExample:\n  smp blame live.yaml --path spec.template -o report",
+    example="blame live.yaml --path spec.template -o report",
+    exit_codes="0 done, 1 done with warnings and --strict, 2 an error,\n3 done in part",
 )
 
 
@@ -148,7 +434,7 @@ def _outcome(
     loaded = inputs.load(row.entry)
     if not selection.has_labels(loaded):
         return None
-    masks = Masks({"live": loaded.value}, show_secrets=settings.show_secrets)
+    masks = settings.masks({"live": loaded.value})
     with concerning(loaded.document, loaded.label):
         found = blame(masks.mask(loaded.value), show_managed_fields=show_managed_fields)
     warnings = [str(problem) for problem in found.problems]
@@ -166,17 +452,17 @@ def _outcome(
     return None if outcome.is_empty else outcome
 
 
-def _format(settings: Settings) -> Format[BlameOutcome]:
+def _layout_of(settings: Settings) -> Layout[BlameOutcome]:
     if settings.output == "json":
-        return Format(record, "[\n", ",\n", "\n]\n", empty="[]\n", has_warnings=True)
+        return Layout(record, "[\n", ",\n", "\n]\n", empty="[]\n", has_warnings=True)
     is_coloured = has_colours(settings.color)
     if settings.output == "report":
-        return Format(
-            lambda outcome: text_of(report_lines(outcome), is_coloured=is_coloured),
+        return Layout(
+            lambda outcome: styled_text(report_lines(outcome), is_coloured=is_coloured),
             has_warnings=True,
             has_summary=True,
         )
-    return Format(
-        lambda outcome: text_of(yaml_with_owners(outcome), is_coloured=is_coloured),
+    return Layout(
+        lambda outcome: styled_text(yaml_with_owners(outcome), is_coloured=is_coloured),
         separator=YAML_SEPARATOR,
     )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
-from typing import Any, Final, cast
+from typing import Any, Final
 
-import click
+from msgspec.structs import replace
 
 from smp.api_objects import without_managed_fields
 from smp.cli._cluster_inputs import (
@@ -15,7 +13,6 @@ from smp.cli._cluster_inputs import (
     manifests_of,
     merge_keywords,
     read_manifests,
-    selected_by,
 )
 from smp.cli._cluster_options import (
     ALL_NAMESPACES,
@@ -25,9 +22,8 @@ from smp.cli._cluster_options import (
     FILES,
     MERGE,
     SHOWN,
-    KubectlCommand,
-    duration,
-    output_option,
+    printed_option,
+    timeout_option,
 )
 from smp.cli._cluster_printing import (
     SUFFIXES,
@@ -38,155 +34,82 @@ from smp.cli._cluster_printing import (
     print_report,
     print_set,
     print_sets,
+    ready_line,
     settings_of,
     show_failures,
     show_warnings,
 )
+from smp.cli._commands import Argument, Command, CommandGroup, CommandOption, switch
 from smp.cli._errors import Failure, UsageError, printable, report
 from smp.cli._identity import identity_of
 from smp.cli._interrupts import InterruptNotice
-from smp.cli._options import READER_OUTPUTS, REPORT_FORMATS
+from smp.cli._options import (
+    READER_OUTPUTS,
+    REPORT_FORMATS,
+    VALIDATE_OPTION,
+    output_option,
+)
 from smp.cli._outputs import write
-from smp.cli._suggestions import SuggestingGroup
-from smp.cluster import Applied, Run, Waited
-from smp.errors import DocumentError, SmpError
+from smp.cli._selection import selected_by
+from smp.errors import DocumentError
 from smp.values import JSONObject, as_object
 
 # kubectl has 1 for all errors, but for those of diff, where 1 says that there are
 # differences.
 _ERROR: Final = 1
-_ERROR_OF_DIFF: Final = 2
-_REPORTS: Final = (*READER_OUTPUTS, *REPORT_FORMATS)
-_DIFF_OUTPUTS: Final = ("unified", "report", "side-by-side", "yaml", "json")
-_CODES: Final = "\b\nExit codes: 0 done, 1 an error.\n\n"
-_DIFF_CODES: Final = (
-    "\b\nExit codes: 0 nothing differs, 1 something does, 2 an error,\n"
-    "3 done in part.\n\n"
-)
+_OUTPUTS_OF_REPORTS: Final = (*READER_OUTPUTS, *REPORT_FORMATS)
 
 
-@click.group(
-    cls=SuggestingGroup,
-    epilog="\b\nExample:\n  smp cluster apply -f new.yaml --server-side",
-)
-def command() -> None:
-    """Apply to a live cluster as kubectl does, and look at what is there.
-
-    The options are those of kubectl, where it has them. The cluster is that of the
-    current context of the configuration of kubectl.
-    """
-
-
-command.command_class = KubectlCommand
-
-
-@contextmanager
-def _exit_code_of_errors(code: int) -> Iterator[None]:
-    """Report an error that ends the command, and exit with the code of kubectl."""
-    try:
-        yield
-    # click prints the usage of the command with it.
-    except UsageError as error:
-        raise click.UsageError(str(error)) from None
-    except Failure as failure:
-        failure.show()
-    except SmpError as error:
-        Failure(error).show()
-    else:
-        return
-    raise click.exceptions.Exit(code)
-
-
-@command.command(
-    "apply",
-    epilog=f"{_CODES}\b\nExample:\n  smp cluster apply -f new.yaml --hazards repair",
-)
-@FILES
-@CONNECTION
-@MERGE
-@DRY_RUN
-@click.option(
-    "--strict",
-    is_flag=True,
-    help="Write nothing where an object would not become what its manifest asks for,"
-    " would be refused, or has a hazard.",
-)
-@click.option(
-    "--force",
-    is_flag=True,
-    help="Delete and create an object that cannot be changed.",
-)
-@click.option(
-    "--validate",
-    type=click.Choice(["strict", "warn", "ignore"]),
-    default="strict",
-    show_default=True,
-    help="Unknown fields: an error, a warning, or nothing.",
-)
-@click.option(
-    "--order",
-    type=click.Choice(["kind", "given"]),
-    default="kind",
-    show_default=True,
-    help="Namespaces and CustomResourceDefinitions first, or as given, as in kubectl.",
-)
-@DELETION
-@click.option("--wait", is_flag=True, help="Wait until the objects are ready.")
-@click.option(
-    "--timeout",
-    type=duration,
-    default="5m",
-    show_default=True,
-    help="The longest time for --wait, and for a deletion of --force.",
-)
-@output_option("name", "yaml", "json", *_REPORTS)
-@SHOWN
-@click.pass_context
-def apply(ctx: click.Context, /, **options: Any) -> None:
+def apply_manifests(**options: Any) -> int:
     """Apply manifests to the cluster, as kubectl apply does.
 
     The requests are those of kubectl. Before the first write all objects are read, and
     what becomes of each is computed: its patch, its result and its hazards.
     """
-    with _exit_code_of_errors(_ERROR):
-        manifests = read_manifests(options)
-        keywords = merge_keywords(options, manifests)
-        # Go: ApplyOptions.Run.
-        if not manifests.objects and not manifests.inputs.problems:
-            raise DocumentError("no objects passed to apply", code="no-objects")
-        # Lines are printed as the objects are done: a run that is cut has said what it
-        # did. kubectl prints objects at the end (Go: PrintAndPrunePostProcessor).
-        output = options["output"]
-        line_of = None
-        if output in (None, "name"):
-            suffix = SUFFIXES[options["dry_run"]]
-            line_of = partial(applied_line, suffix=suffix, only_name=output == "name")
-        line = ProgressLine(line_of)
-        with InterruptNotice(line.interrupted):
-            done = connected(options, line).apply(
-                manifests.objects,
-                **keywords,
-                dry_run=options["dry_run"],
-                strict=options["strict"],
-                force=options["force"],
-                validate=options["validate"],
-                order=options["order"],
-                cascade=options["cascade"].capitalize(),
-                grace_period=options["grace_period"],
-                timeout=options["timeout"],
-                wait=options["timeout"] if options["wait"] else None,
-            )
-        line.clear()
+    manifests = read_manifests(options)
+    keywords = merge_keywords(options, manifests)
+    # Go: ApplyOptions.Run.
+    if not manifests.objects and not manifests.inputs.problems:
+        raise DocumentError("no objects passed to apply", code="no-objects")
+    # Lines are printed as the objects are done: a run that is cut has said what it
+    # did. kubectl prints objects at the end (Go: PrintAndPrunePostProcessor).
+    output = options["output"]
+    line_of = None
+    if output in (None, "name"):
+        suffix = SUFFIXES[options["dry_run"]]
+        line_of = partial(applied_line, suffix=suffix, only_name=output == "name")
+    line = ProgressLine(line_of)
+    with InterruptNotice(line.interrupted):
+        done = connected(options, line).apply(
+            manifests.objects,
+            **keywords,
+            dry_run=options["dry_run"],
+            strict=options["strict"],
+            force=options["force"],
+            validate=options["validate"],
+            order=options["order"],
+            cascade=options["cascade"].capitalize(),
+            grace_period=options["grace_period"],
+            timeout=options["timeout"],
+            wait=options["timeout"] if options["wait"] else None,
+        )
+    line.clear()
     # Reports have the warnings and the errors.
     results: list[Any] = [*done.results]
-    if output in _REPORTS:
+    if output in _OUTPUTS_OF_REPORTS:
         settings = settings_of(options)
         print_report(manifests, results, settings, "smp cluster apply")
         failed = bool(done.errors) or bool(manifests.inputs.new_problems())
     else:
         show_warnings(done.results)
         if output in ("json", "yaml"):
-            print_objects(_stored(done), output)
+            # As the server has them.
+            stored = [
+                as_object(result.object)
+                for result in done.results
+                if result.object is not None and result.action != "pruned"
+            ]
+            print_objects(stored, output)
         failed = show_failures(manifests, results)
     if done.stopped:
         report("smp: nothing was written")
@@ -195,125 +118,79 @@ def apply(ctx: click.Context, /, **options: Any) -> None:
         if entry.error is not None:
             Failure(entry.error).show()
             failed = True
-    ctx.exit(_ERROR if failed else 0)
+    return _ERROR if failed else 0
 
 
-def _stored(done: Run) -> list[JSONObject]:
-    """Return the objects that a run applied, as the server has them."""
-    return [
-        as_object(result.object)
-        for result in done.results
-        if result.object is not None and result.action != "pruned"
-    ]
-
-
-@command.command(
-    "diff",
-    epilog=f"{_DIFF_CODES}\b\nExample:\n  smp cluster diff -f new.yaml -o report",
-)
-@FILES
-@CONNECTION
-@MERGE
-@output_option(*_DIFF_OUTPUTS, *REPORT_FORMATS, default="unified")
-@SHOWN
-@click.pass_context
-def diff(ctx: click.Context, /, **options: Any) -> None:
+def show_diff(**options: Any) -> int:
     """Show what an apply would change, as kubectl diff does.
 
     The server is asked in a dry run, and nothing is written. With --prune it has the
     objects that would be deleted, also those of an ApplySet.
     """
-    with _exit_code_of_errors(_ERROR_OF_DIFF):
-        manifests = read_manifests(options)
-        keywords = merge_keywords(options, manifests)
-        found = connected(options).diff(manifests.objects, **keywords)
-        settings = settings_of(options)
-        code = print_report(manifests, [*found], settings, "smp cluster diff")
-    ctx.exit(code)
+    manifests = read_manifests(options)
+    keywords = merge_keywords(options, manifests)
+    found = connected(options).diff(manifests.objects, **keywords)
+    settings = settings_of(options)
+    return print_report(manifests, [*found], settings, "smp cluster diff")
 
 
-@command.command(
-    "drift", epilog=f"{_DIFF_CODES}\b\nExample:\n  smp cluster drift -n shop"
-)
-@FILES
-@CONNECTION
-@ALL_NAMESPACES
-@output_option(*_DIFF_OUTPUTS, *REPORT_FORMATS, default="unified")
-@SHOWN
-@click.pass_context
-def drift(ctx: click.Context, /, **options: Any) -> None:
+def show_drift(**options: Any) -> int:
     """Show how live objects differ from what was applied to them.
 
     Without manifests these are all objects of the namespace that have a last-applied
     configuration. Nothing is sent but reads: what an apply would change is computed.
     """
-    with _exit_code_of_errors(_ERROR_OF_DIFF):
-        cluster = connected(options)
-        if options["paths"] or options["kustomizations"]:
-            manifests = read_manifests(options)
-            found = cluster.drift(manifests.objects)
-        else:
-            # A selector that is wrong is an error of the command line.
-            selected_by(options["selector"])
-            namespace = "" if options["all_namespaces"] else None
-            found = cluster.drift(namespace=namespace, selector=options["selector"])
-            manifests = manifests_of([each.item.object for each in found])
-        settings = settings_of(options)
-        code = print_report(manifests, [*found], settings, "smp cluster drift")
-    ctx.exit(code)
+    cluster = connected(options)
+    if options["paths"] or options["kustomizations"]:
+        manifests = read_manifests(options)
+        found = cluster.drift(manifests.objects)
+    else:
+        # A selector that is wrong is an error of the command line.
+        selected_by(options["selector"])
+        namespace = "" if options["all_namespaces"] else None
+        found = cluster.drift(namespace=namespace, selector=options["selector"])
+        manifests = manifests_of([each.item.object for each in found])
+    settings = settings_of(options)
+    return print_report(manifests, [*found], settings, "smp cluster drift")
 
 
-@command.command(
-    "get", epilog=f"{_CODES}\b\nExample:\n  smp cluster get deploy -o json"
-)
-@click.argument("resource", required=False)
-@click.argument("names", nargs=-1)
-@FILES
-@CONNECTION
-@ALL_NAMESPACES
-@output_option("yaml", "json", "name", default="yaml")
-@click.option(
-    "--show-managed-fields", is_flag=True, help="Print metadata.managedFields, too."
-)
-@click.pass_context
-def get(ctx: click.Context, /, **options: Any) -> None:
+def print_live(**options: Any) -> int:
     """Print live objects: those of manifests, or of a RESOURCE with NAMES.
 
     RESOURCE is a name such as deploy or deployments.apps, several ones with commas
     between them, or deploy/web with the name of an object.
     """
-    with _exit_code_of_errors(_ERROR):
-        resource = options["resource"]
-        has_files = bool(options["paths"] or options["kustomizations"])
-        if has_files == (resource is not None):
-            raise UsageError("give either a RESOURCE, or manifests: -f FILE, -k DIR")
-        cluster = connected(options)
-        missing: list[str] = []
-        failed = False
-        found: list[JSONObject] = []
-        if resource is None:
-            manifests = read_manifests(options)
-            lives = cluster.get_all(manifests.objects)
-            for live, entry in zip(lives, manifests.entries, strict=True):
-                if live is None:
-                    missing.append(entry.label)
-                else:
-                    found.append(live)
-            failed = show_failures(manifests, [])
-        else:
-            selected_by(options["selector"])
-            for named, names in _named([resource, *options["names"]]):
-                listed = cluster.list_objects(
-                    named,
-                    namespace="" if options["all_namespaces"] else None,
-                    selector=options["selector"],
-                )
-                # One list is one request, for any number of names.
-                by_name = {identity_of(obj).name: obj for obj in listed}
-                missing += [f"{named} {name}" for name in names if name not in by_name]
-                found += [by_name[name] for name in names if name in by_name]
-                if not names:
-                    found += listed
+    resource = options["resource"]
+    has_files = bool(options["paths"] or options["kustomizations"])
+    if has_files == (resource is not None):
+        raise UsageError("give either a RESOURCE, or manifests: -f FILE, -k DIR")
+    cluster = connected(options)
+    missing: list[str] = []
+    failed = False
+    found: list[JSONObject] = []
+    if resource is None:
+        manifests = read_manifests(options)
+        lives = cluster.get_all(manifests.objects)
+        for live, entry in zip(lives, manifests.entries, strict=True):
+            if live is None:
+                missing.append(entry.label)
+            else:
+                found.append(live)
+        failed = show_failures(manifests, [])
+    else:
+        selected_by(options["selector"])
+        for named, names in _named([resource, *options["names"]]):
+            listed = cluster.list_objects(
+                named,
+                namespace="" if options["all_namespaces"] else None,
+                selector=options["selector"],
+            )
+            # One list is one request, for any number of names.
+            by_name = {identity_of(obj).name: obj for obj in listed}
+            missing += [f"{named} {name}" for name in names if name not in by_name]
+            found += [by_name[name] for name in names if name in by_name]
+            if not names:
+                found += listed
     for label in missing:
         report(printable(f"smp: error: {label}: not found"))
     # kubectl get leaves them out as well (Go: printers.OmitManagedFieldsPrinter).
@@ -327,7 +204,7 @@ def get(ctx: click.Context, /, **options: Any) -> None:
             write(f"{f'{kind}.{group}'.lower().rstrip('.')}/{identity.name}\n")
     elif found or not missing:
         print_objects(found, options["output"])
-    ctx.exit(_ERROR if failed or missing else 0)
+    return _ERROR if failed or missing else 0
 
 
 def _named(arguments: list[str]) -> list[tuple[str, list[str]]]:
@@ -342,129 +219,60 @@ def _named(arguments: list[str]) -> list[tuple[str, list[str]]]:
     return [(resource, arguments[1:]) for resource in resources]
 
 
-@command.command(
-    "wait",
-    epilog="\b\nExit codes: 0 all are ready, 1 one is not.\n\n"
-    "\b\nExample:\n  smp cluster wait -f new.yaml --timeout 5m",
-)
-@FILES
-@CONNECTION
-@click.option(
-    "--timeout",
-    type=duration,
-    default="30s",
-    show_default=True,
-    help="The longest time to wait.",
-)
-@click.pass_context
-def wait(ctx: click.Context, /, **options: Any) -> None:
+def wait_until_ready(**options: Any) -> int:
     """Wait until objects are ready: what kstatus calls current.
 
     Their generation is observed, their conditions are met, and the rule of their kind:
     a Deployment has all its replicas, a Job is complete.
     """
-    with _exit_code_of_errors(_ERROR):
-        manifests = read_manifests(options)
-        line = ProgressLine(_ready_line)
-        waited = connected(options, line).wait(
-            manifests.objects, timeout=options["timeout"]
-        )
-        line.clear()
+    manifests = read_manifests(options)
+    line = ProgressLine(ready_line)
+    waited = connected(options, line).wait(
+        manifests.objects, timeout=options["timeout"]
+    )
+    line.clear()
     failed = show_failures(manifests, [])
     for entry in waited:
         if entry.error is not None:
             Failure(entry.error).show()
             failed = True
-    ctx.exit(_ERROR if failed else 0)
+    return _ERROR if failed else 0
 
 
-def _ready_line(result: object) -> str:
-    waited = cast("Waited", result)
-    return "" if waited.error is not None else str(waited)
-
-
-@command.command(
-    "delete",
-    epilog=f"{_CODES}\b\nExample:\n  smp cluster delete -f new.yaml --ignore-not-found",
-)
-@FILES
-@CONNECTION
-@DRY_RUN
-@DELETION
-@click.option(
-    "--ignore-not-found", is_flag=True, help="What does not exist is no error."
-)
-@click.option(
-    "--wait/--no-wait",
-    default=True,
-    show_default=True,
-    help="Wait until the objects are gone.",
-)
-@click.option(
-    "--timeout",
-    type=duration,
-    default="5m",
-    show_default=True,
-    help="The longest time to wait for one object.",
-)
-@output_option("name")
-@click.pass_context
-def delete(ctx: click.Context, /, **options: Any) -> None:
+def delete_objects(**options: Any) -> int:
     """Delete the objects of manifests, as kubectl delete does."""
-    with _exit_code_of_errors(_ERROR):
-        manifests = read_manifests(options)
-        line = ProgressLine(
-            partial(
-                deleted_line,
-                suffix=SUFFIXES[options["dry_run"]],
-                only_name=options["output"] == "name",
-            )
+    manifests = read_manifests(options)
+    line = ProgressLine(
+        partial(
+            deleted_line,
+            suffix=SUFFIXES[options["dry_run"]],
+            only_name=options["output"] == "name",
         )
-        with InterruptNotice(line.interrupted):
-            done = connected(options, line).delete(
-                manifests.objects,
-                wait_until_gone=options["wait"],
-                dry_run=options["dry_run"],
-                cascade=options["cascade"].capitalize(),
-                grace_period=options["grace_period"],
-                timeout=options["timeout"],
-            )
-        line.clear()
+    )
+    with InterruptNotice(line.interrupted):
+        done = connected(options, line).delete(
+            manifests.objects,
+            wait_until_gone=options["wait"],
+            dry_run=options["dry_run"],
+            cascade=options["cascade"].capitalize(),
+            grace_period=options["grace_period"],
+            timeout=options["timeout"],
+        )
+    line.clear()
     # Go: DeleteOptions.DeleteResult.
     if not manifests.objects and not options["output"]:
         write("No resources found\n")
     # Go: DeleteOptions.DeleteResult, which leaves out those with IgnoreNotFound.
     if options["ignore_not_found"]:
-        done = [each for each in done if not _is_not_found(each)]
-    ctx.exit(_ERROR if show_failures(manifests, [*done]) else 0)
+        done = [
+            each
+            for each in done
+            if each.error is None or each.error.code != "not-found"
+        ]
+    return _ERROR if show_failures(manifests, [*done]) else 0
 
 
-def _is_not_found(result: Applied) -> bool:
-    return result.error is not None and result.error.code == "not-found"
-
-
-@command.command(
-    "applysets",
-    epilog="\b\nExit codes: 0 the set is whole, 1 it is not, or an error.\n\n"
-    "\b\nExample:\n  smp cluster applysets -A",
-)
-@click.argument("name", required=False)
-@CONNECTION
-@ALL_NAMESPACES
-@click.option(
-    "--repair",
-    is_flag=True,
-    help="Have the parent object name exactly the kinds and namespaces of the members.",
-)
-@click.option(
-    "--tooling",
-    metavar="NAME/VERSION",
-    default="",
-    help="The tool that the set belongs to, such as kubectl/v1.37. [default: smp]",
-)
-@output_option("text", "json", default="text")
-@click.pass_context
-def applysets(ctx: click.Context, /, **options: Any) -> None:
+def list_applysets(**options: Any) -> int:
     """List ApplySets, or look whether the one with a NAME is whole.
 
     A set is whole where its parent object names all kinds and namespaces that have
@@ -472,19 +280,163 @@ def applysets(ctx: click.Context, /, **options: Any) -> None:
     """
     is_json = options["output"] == "json"
     name = options["name"]
-    with _exit_code_of_errors(_ERROR):
-        cluster = connected(options)
-        if name is None:
-            if options["repair"]:
-                raise UsageError("--repair needs the NAME of an ApplySet")
-            namespace = "" if options["all_namespaces"] else None
-            print_sets(cluster.applysets(namespace=namespace), is_json=is_json)
-            ctx.exit(0)
+    cluster = connected(options)
+    if name is None:
         if options["repair"]:
-            state = cluster.repair_applyset(name, tooling=options["tooling"])
-        else:
-            state = cluster.verify_applyset(name, tooling=options["tooling"])
+            raise UsageError("--repair needs the NAME of an ApplySet")
+        namespace = "" if options["all_namespaces"] else None
+        print_sets(cluster.applysets(namespace=namespace), is_json=is_json)
+        return 0
+    if options["repair"]:
+        state = cluster.repair_applyset(name, tooling=options["tooling"])
+    else:
+        state = cluster.verify_applyset(name, tooling=options["tooling"])
     print_set(state, is_json=is_json)
     for problem in state.problems:
         report(printable(f"smp: error: {state.parent}: {problem}"))
-    ctx.exit(_ERROR if state.problems else 0)
+    return _ERROR if state.problems else 0
+
+
+_Declared: Final = partial(
+    Command, error=_ERROR, exit_codes="0 done, 1 an error", takes_booleans=True
+)
+# In diff, 1 says that there are differences.
+_Compared: Final = partial(
+    Command,
+    takes_booleans=True,
+    exit_codes="0 nothing differs, 1 something does, 2 an error,\n3 done in part",
+)
+_DIFF_OUTPUT: Final = output_option(
+    "unified",
+    "report",
+    "side-by-side",
+    "yaml",
+    "json",
+    *REPORT_FORMATS,
+    help="What is printed.",
+)
+
+COMMAND: Final = CommandGroup(
+    """Apply to a live cluster as kubectl does, and look at what is there.
+
+    The options are those of kubectl, where it has them. The cluster is that of the
+    current context of the configuration of kubectl.
+    """,
+    example="cluster apply -f new.yaml --server-side",
+    commands={
+        "apply": _Declared(
+            apply_manifests,
+            example="cluster apply -f new.yaml --hazards repair",
+            options=(
+                *FILES,
+                *CONNECTION,
+                *MERGE,
+                DRY_RUN,
+                switch(
+                    "--strict",
+                    "Write nothing where an object would not become what its manifest "
+                    "asks for, would be refused, or has a hazard.",
+                ),
+                switch(
+                    "--force", "Delete and create an object that cannot be changed."
+                ),
+                replace(
+                    VALIDATE_OPTION,
+                    help="Unknown fields: an error, a warning, or nothing.",
+                    default="strict",
+                ),
+                CommandOption(
+                    "--order",
+                    "Namespaces and CustomResourceDefinitions first, or as given, as "
+                    "in kubectl.",
+                    choices=("kind", "given"),
+                    default="kind",
+                ),
+                *DELETION,
+                switch("--wait", "Wait until the objects are ready."),
+                timeout_option(
+                    "The longest time for --wait, and for a deletion of --force.", "5m"
+                ),
+                printed_option("name", "yaml", "json", *_OUTPUTS_OF_REPORTS),
+                *SHOWN,
+            ),
+        ),
+        "diff": _Compared(
+            show_diff,
+            example="cluster diff -f new.yaml -o report",
+            options=(*FILES, *CONNECTION, *MERGE, _DIFF_OUTPUT, *SHOWN),
+        ),
+        "drift": _Compared(
+            show_drift,
+            example="cluster drift -n shop",
+            options=(*FILES, *CONNECTION, ALL_NAMESPACES, _DIFF_OUTPUT, *SHOWN),
+        ),
+        "get": _Declared(
+            print_live,
+            example="cluster get deploy -o json",
+            options=(
+                *FILES,
+                *CONNECTION,
+                ALL_NAMESPACES,
+                output_option("yaml", "json", "name", help="What is printed."),
+                switch("--show-managed-fields", "Print metadata.managedFields, too."),
+            ),
+            arguments=(
+                Argument("resource", kind="text", is_required=False),
+                Argument("names", kind="text", is_required=False, is_repeatable=True),
+            ),
+        ),
+        "wait": _Declared(
+            wait_until_ready,
+            example="cluster wait -f new.yaml --timeout 5m",
+            exit_codes="0 all are ready, 1 one is not",
+            options=(
+                *FILES,
+                *CONNECTION,
+                timeout_option("The longest time to wait.", "30s"),
+            ),
+        ),
+        "delete": _Declared(
+            delete_objects,
+            example="cluster delete -f new.yaml --ignore-not-found",
+            options=(
+                *FILES,
+                *CONNECTION,
+                DRY_RUN,
+                *DELETION,
+                switch("--ignore-not-found", "What does not exist is no error."),
+                switch(
+                    "--wait",
+                    "Wait until the objects are gone.",
+                    opposite="--no-wait",
+                    default=True,
+                ),
+                timeout_option("The longest time to wait for one object.", "5m"),
+                printed_option("name"),
+            ),
+        ),
+        "applysets": _Declared(
+            list_applysets,
+            example="cluster applysets -A",
+            exit_codes="0 the set is whole, 1 it is not, or an error",
+            options=(
+                *CONNECTION,
+                ALL_NAMESPACES,
+                switch(
+                    "--repair",
+                    "Have the parent object name exactly the kinds and namespaces of "
+                    "the members.",
+                ),
+                CommandOption(
+                    "--tooling",
+                    "The tool that the set belongs to, such as kubectl/v1.37. "
+                    "[default: smp]",
+                    metavar="NAME/VERSION",
+                    default="",
+                ),
+                output_option("text", "json", help="What is printed."),
+            ),
+            arguments=(Argument("name", kind="text", is_required=False),),
+        ),
+    },
+)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from msgspec.structs import replace
 
-from smp.cli._commands import Argument, Command, Option
+from smp.cli._commands import Argument, Command, CommandOption, switch
 from smp.cli._comparing import Comparing
 from smp.cli._errors import UsageError, concerning
-from smp.cli._formats import patch_format, report_format
+from smp.cli._formats import patch_layout
 from smp.cli._inputs import Inputs
 from smp.cli._live import paired_with_live
 from smp.cli._object_outcomes import ObjectOutcome, unknown_field_notices
-from smp.cli._objects import Entry, Listing, Pairing
+from smp.cli._objects import Entry, Listing, Pairing, Row, rows_of
 from smp.cli._options import (
     HAZARDS_OPTION,
     MERGE_OPTIONS,
@@ -34,8 +34,8 @@ from smp.cli._outcomes import (
     created_outcome,
     removed_outcome,
 )
-from smp.cli._renames import renamed_entries
-from smp.cli._run import Row, Work, load_row, rows_of, run
+from smp.cli._renames import pair_renamed
+from smp.cli._run import Work, load_row, run
 from smp.cli._secrets import Masks
 from smp.cli._selection import Selection, selects_by_name
 from smp.comparison import SetAside, is_stored
@@ -113,60 +113,50 @@ def run_diff(
         pairs_generated=not is_three_way,
     )
     lives = Pairing(entries, selection.of_states(live_entries))
-    compute = partial(
-        _outcome,
-        inputs=inputs,
-        selection=selection,
-        settings=settings,
-        comparing=comparing,
-        is_three_way=is_three_way,
-        has_annotations=has_annotations,
+    operation = DiffOperation(
+        inputs, selection, settings, comparing, is_three_way, has_annotations
     )
     rows = _rows(entries, originals, lives, inputs, settings, is_three_way=is_three_way)
-    output = patch_format(settings)
-    if settings.explains:
-        output = report_format(settings, inputs, "smp diff")
-    totals = run(rows, Work(compute, output), inputs, settings)
-    found = totals.differs or totals.is_failed_by(settings)
-    return totals.exit_code(found=found)
+    layout = patch_layout(settings, inputs, "smp diff")
+    work = Work(operation.compute, layout, is_comparison=True)
+    return run(rows, work, inputs, settings)
 
 
 COMMAND: Final[Command] = declared(
     run_diff,
     (
-        Option(
-            ("-k", "--kustomize"),
+        CommandOption(
+            "-k, --kustomize",
             "In place of MODIFIED: what kustomize, or kubectl, makes of a directory.",
             parameter="kustomization",
             metavar="DIR",
         ),
-        Option(
-            ("--live",),
+        CommandOption(
+            "--live",
             "Live objects: print what brings them to MODIFIED, which may then be the "
             "only path. cluster: those of the current context of kubectl. Repeatable.",
-            is_path=True,
+            kind="path",
             is_repeatable=True,
         ),
-        Option(
-            ("--ignore",),
+        CommandOption(
+            "--ignore",
             "Leave out a path: spec.replicas, data.*, spec.containers[*].image. "
             "Repeatable.",
             metavar="PATH",
             is_repeatable=True,
         ),
-        Option(
-            ("--ignore-file",),
+        CommandOption(
+            "--ignore-file",
             "File with such a path on each line. Repeatable.",
-            is_path=True,
+            kind="path",
             is_repeatable=True,
             variable="SMP_IGNORE_FILE",
         ),
         RULES_OPTION,
-        Option(
-            ("--all-fields",),
+        switch(
+            "--all-fields",
             "Compare the fields that a server sets, and its defaults, too, where one "
             "side is a dump of live objects.",
-            is_flag=True,
         ),
         profile_option(),
         HAZARDS_OPTION,
@@ -178,9 +168,8 @@ COMMAND: Final[Command] = declared(
         Argument("original", is_required=False),
         Argument("modified", is_required=False),
     ),
-    epilog="\b\nExit codes: 0 nothing differs, 1 something does, 2 an error,\n"
-    "3 done in part.\n\n"
-    "\b\nExample:\n  smp diff old.yaml new.yaml -o report",
+    example="diff old.yaml new.yaml -o report",
+    exit_codes="0 nothing differs, 1 something does, 2 an error,\n3 done in part",
 )
 
 
@@ -202,11 +191,12 @@ def _rows(
         if finds_renamed and row.partners and row.partners[0] is None:
             # Which objects are removed is known when all are paired.
             finds_renamed = False
-            paired = [row, *rows]
-            renamed = _renamed(paired, originals.unpaired(), inputs)
-            former_numbers = {former.number for former in renamed.values()}
-            for other in paired:
-                yield _with_former(other, renamed.get(other.entry.number))
+            paired = pair_renamed([row, *rows], originals.unpaired(), inputs)
+            renamed = [other for other in paired if other.is_renamed]
+            former_numbers = {
+                each.partners[0].number for each in renamed if each.partners[0]
+            }
+            yield from paired
         else:
             yield row
     removed, only_live = originals.unpaired(), lives.unpaired()
@@ -222,124 +212,142 @@ def _rows(
                 yield Row(entry, notes=entry.notes, is_removed=True)
 
 
-def _renamed(rows: list[Row], removed: list[Entry], inputs: Inputs) -> dict[int, Entry]:
-    """Return by the number of an entry the removed one that it was."""
-    new = [row.entry for row in rows if row.partners and row.partners[0] is None]
-    return renamed_entries(new, removed, inputs)
+class DiffOperation(msgspec.Struct, frozen=True):
+    """What a diff does with each object.
 
+    A patch is printed as well as a report, so what computes one sees masked values. A
+    comparison sees the real ones.
+    """
 
-def _with_former(row: Row, former: Entry | None) -> Row:
-    """Pair the row of a renamed object with the object under its former name."""
-    if former is None:
-        return row
-    partners = (former, *row.partners[1:])
-    return Row(row.entry, partners, notes=row.notes, is_renamed=True)
+    inputs: Inputs
+    selection: Selection
+    settings: Settings
+    comparing: Comparing
+    is_three_way: bool
+    # Whether the live objects say what was applied last.
+    has_annotations: bool
 
-
-def _outcome(
-    row: Row,
-    *,
-    inputs: Inputs,
-    selection: Selection,
-    settings: Settings,
-    comparing: Comparing,
-    is_three_way: bool,
-    has_annotations: bool,
-) -> ObjectOutcome | None:
-    if row.is_removed:
-        obj = inputs.load(row.entry)
-        if not selection.has_labels(obj):
+    def compute(self, row: Row) -> ObjectOutcome | None:
+        """Return the outcome of an object; None for one that is not selected."""
+        if row.is_removed:
+            return self._remove(row)
+        if self.is_three_way:
+            row = row.in_namespace_of(row.partners[1])
+        obj, original, live = load_row(row, self.inputs)
+        if not self.selection.has_labels(obj):
             return None
-        masks = Masks(
-            {"original": obj.value},
-            show_secrets=settings.show_secrets,
-            mask_env=settings.mask_env,
+        states = States(
+            obj.value,
+            original.value if original else None,
+            live.value if live else None,
         )
+        if self.has_annotations and live is not None:
+            with concerning(live.document, live.label):
+                states = states.with_annotation(live.value)
         with concerning(obj.document, obj.label):
-            schema, note = selection.schemas.of_any(obj)
+            schema, note = self.selection.schemas.of_any(obj)
+            outcome = self._compare(row.entry, states, schema)
+        if row.is_renamed and original is not None:
+            outcome = replace(outcome, renamed_from=original.label)
+        before: Input = "last-applied" if self.is_three_way else "live"
+        inputs_of_row: tuple[tuple[Input, Entry | None], ...] = (
+            ("manifest", row.entry),
+            (before, row.partners[0]),
+            ("live", row.partners[1]),
+        )
+        entries = [(name, entry) for name, entry in inputs_of_row if entry is not None]
+        return replace(
+            outcome.with_notes_of(row), kind_note=note, entries=tuple(entries)
+        )
+
+    def _remove(self, row: Row) -> ObjectOutcome | None:
+        obj = self.inputs.load(row.entry)
+        if not self.selection.has_labels(obj):
+            return None
+        masks = self.settings.masks({"original": obj.value})
+        with concerning(obj.document, obj.label):
+            schema, _note = self.selection.schemas.of_any(obj)
         outcome = removed_outcome(row.entry, masks.mask(obj.value), schema)
         return outcome.with_notes_of(row)
-    if is_three_way:
-        row = row.in_namespace_of(row.partners[1])
-    obj, original_object, live_object = load_row(row, inputs)
-    if not selection.has_labels(obj):
-        return None
-    original = original_object.value if original_object else None
-    live = live_object.value if live_object else None
-    if has_annotations and live_object is not None:
-        with concerning(live_object.document, live_object.label):
-            original = last_applied_configuration(live_object.value)
-        if original is not None:
-            # Both have annotations then (Go: GetModifiedConfiguration).
-            obj = msgspec.structs.replace(obj, value=without_last_applied(obj.value))
-    masks = Masks(
-        {"live": live, "original": original, "modified": obj.value},
-        show_secrets=settings.show_secrets,
-        mask_env=settings.mask_env,
-    )
-    with concerning(obj.document, obj.label):
-        schema, note = selection.schemas.of_any(obj)
-        lenient = schema.with_unknown_fields(settings.unknown_fields)
-        # A patch is printed as well as a report, so what computes one sees masked
-        # values. A comparison sees the real ones.
+
+    def _compare(self, entry: Entry, states: States, schema: Schema) -> ObjectOutcome:
+        lenient = schema.with_unknown_fields(self.settings.unknown_fields)
+        original, live = states.original, states.live
+        masks = self.settings.masks(
+            {"live": live, "original": original, "modified": states.modified}
+        )
         set_aside: tuple[SetAside, ...] = ()
-        with_defaults = selection.schemas.with_defaults
-        if is_three_way and live is not None:
-            asked = comparing.of_configuration(live, obj.value, lenient, original)
-            set_aside = asked.set_aside
-            aligned = original
-            if original is not None:
-                aligned = comparing.of_configuration(live, original, lenient).aligned
-            versions = Versions(
-                last_applied=masks.mask(aligned),
-                modified=masks.mask(asked.aligned),
-                live=masks.mask(live),
-            )
-            outcome = applied_outcome(
-                row.entry, versions, schema, settings, masks, with_defaults
-            )
-            # What was set aside makes it another one than the annotation has.
-            if original is not None and _is_annotated(live, original):
-                current = [each for each in outcome.hazards if each.code != _STALE]
-                outcome = msgspec.structs.replace(outcome, hazards=tuple(current))
-        elif is_three_way or original is None:
+        if self.is_three_way and live is not None:
+            outcome, set_aside = self._apply(entry, states, live, schema, masks)
+        elif self.is_three_way or original is None:
             outcome = created_outcome(
-                row.entry,
-                masks.mask(obj.value),
+                entry,
+                masks.mask(states.modified),
                 schema,
-                settings,
+                self.settings,
                 masks,
-                with_defaults,
+                self.selection.schemas.with_defaults,
             )
         else:
-            states = comparing.of_states(original, obj.value, lenient)
-            set_aside = states.set_aside
-            old, new = masks.mask(original), masks.mask(states.aligned)
-            outcome = _compared(row, old, new, schema, settings)
+            compared = self.comparing.of_states(original, states.modified, lenient)
+            set_aside = compared.set_aside
+            old, new = masks.mask(original), masks.mask(compared.aligned)
+            outcome = _compared(entry, old, new, schema, self.settings)
         # The verdict: what normalizers take for equal stays in the patch.
-        former = live if is_three_way else original
-        if former is not None:
-            has_live = is_three_way or is_stored(former) != is_stored(obj.value)
-            result = as_object(masks.unmask(outcome.after))
-            verdict = comparing.verdict(former, result, lenient, has_live=has_live)
-            outcome = msgspec.structs.replace(
-                outcome,
-                compared=masks.mask(verdict.aligned),
-                set_aside=(*set_aside, *verdict.set_aside),
-            )
-    if row.is_renamed and original_object is not None:
-        label = original_object.label
-        outcome = msgspec.structs.replace(outcome, renamed_from=label)
-    before: Input = "last-applied" if is_three_way else "live"
-    inputs_of_row: tuple[tuple[Input, Entry | None], ...] = (
-        ("manifest", row.entry),
-        (before, row.partners[0]),
-        ("live", row.partners[1]),
-    )
-    entries = [(name, entry) for name, entry in inputs_of_row if entry is not None]
-    return msgspec.structs.replace(
-        outcome.with_notes_of(row), kind_note=note, entries=tuple(entries)
-    )
+        former = live if self.is_three_way else original
+        if former is None:
+            return outcome
+        is_dump = is_stored(former) != is_stored(states.modified)
+        result = as_object(masks.unmask(outcome.after))
+        verdict = self.comparing.verdict(
+            former, result, lenient, has_live=self.is_three_way or is_dump
+        )
+        return replace(
+            outcome,
+            compared=masks.mask(verdict.aligned),
+            set_aside=(*set_aside, *verdict.set_aside),
+        )
+
+    def _apply(
+        self,
+        entry: Entry,
+        states: States,
+        live: JSONObject,
+        schema: Schema,
+        masks: Masks,
+    ) -> tuple[ObjectOutcome, tuple[SetAside, ...]]:
+        """Compute the three-way patch, and return what it leaves out as well."""
+        lenient = schema.with_unknown_fields(self.settings.unknown_fields)
+        align = self.comparing.of_configuration
+        original = states.original
+        asked = align(live, states.modified, lenient, original)
+        aligned = None if original is None else align(live, original, lenient).aligned
+        versions = Versions(aligned, asked.aligned, live).masked(masks)
+        with_defaults = self.selection.schemas.with_defaults
+        outcome = applied_outcome(
+            entry, versions, schema, self.settings, masks, with_defaults
+        )
+        # What was set aside makes it another one than the annotation has.
+        if original is not None and _is_annotated(live, original):
+            current = [each for each in outcome.hazards if each.code != _STALE]
+            outcome = replace(outcome, hazards=tuple(current))
+        return outcome, asked.set_aside
+
+
+class States(msgspec.Struct, frozen=True):
+    """The states of one object; ``original`` is what was applied last of a live one."""
+
+    modified: JSONObject
+    original: JSONObject | None
+    live: JSONObject | None
+
+    def with_annotation(self, live: JSONObject) -> States:
+        """Return the states with what the live object says was applied last."""
+        original = last_applied_configuration(live)
+        if original is None:
+            return replace(self, original=None)
+        # Both have annotations then (Go: GetModifiedConfiguration).
+        return States(without_last_applied(self.modified), original, self.live)
 
 
 def _is_annotated(live: JSONObject, last_applied: JSONObject) -> bool:
@@ -354,7 +362,7 @@ def _is_annotated(live: JSONObject, last_applied: JSONObject) -> bool:
 
 
 def _compared(
-    row: Row,
+    entry: Entry,
     original: JSONObject,
     modified: JSONObject,
     schema: Schema,
@@ -369,8 +377,8 @@ def _compared(
         form = form_of(original, modified, lenient)
         patch, media_type, reason = form.patch, form.media_type, form.reason
     return ObjectOutcome(
-        row.entry.identity,
-        row.entry.place,
+        entry.identity,
+        entry.place,
         original,
         modified,
         lenient.type,

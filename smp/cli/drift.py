@@ -7,24 +7,26 @@ from contextlib import closing
 from hashlib import blake2b
 from importlib.util import find_spec
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
 from smp import __version__
-from smp.cli._commands import Command, Option
-from smp.cli._drift_pairs import Parts, Skipped
+from smp.cli._commands import Command, CommandOption, switch
+from smp.cli._comparing import read_rule_files
+from smp.cli._drift_history import History
+from smp.cli._drift_output import DriftTotals, Output, output_of
+from smp.cli._drift_pairs import PairedPart, Parts, Skipped
 from smp.cli._drift_records import (
     LiveCluster,
-    Reader,
     Record,
+    RecordReader,
     is_cluster,
     require_sides,
 )
-from smp.cli._drift_run import Comparer, Found, Progress, Workers
-from smp.cli._drift_state import State
+from smp.cli._drift_run import LARGE, Comparer, DriftState, Found, load_fleet
 from smp.cli._errors import UsageError, printable, report
-from smp.cli._inputs import Inputs, name_of
+from smp.cli._inputs import Inputs
 from smp.cli._interrupts import Interruption
 from smp.cli._options import (
     RULES_OPTION,
@@ -35,14 +37,12 @@ from smp.cli._options import (
     output_option,
     shared_options,
 )
-from smp.cli._run import DONE, ERROR, FOUND, PARTLY
-from smp.comparison import Rule, Rules, read_rules
+from smp.cli._run import exit_code_of
+from smp.cli._status_line import RunProgress
+from smp.cli._workers import WorkerPool
+from smp.comparison import Rules
 from smp.errors import SmpError
 from smp.extras import extra_hint
-
-if TYPE_CHECKING:
-    from smp.cli._drift_history import History
-    from smp.cli._drift_output import Output, Totals
 
 _FORMATS: Final = ("summary", "ndjson", "parquet", "html", "junit", "sarif")
 # Manifests whose live objects are asked for at a time.
@@ -90,34 +90,26 @@ def run_drift(  # noqa: PLR0913  # its options
         raise SmpError(
             "smp drift needs pyarrow", code="missing-package", hint=extra_hint("fleet")
         )
-    from smp.cli._drift_output import Totals, output_of  # noqa: PLC0415  # an extra
-
     inputs = Inputs(settings.max_bytes)
-    rules: list[Rule] = []
-    for file in settings.rules:
-        rules += read_rules(inputs.data(file), source=name_of(file)).all
-    schemas = Schemas(settings, inputs)
-    history: History | None = None
-    if git is not None:
-        from smp.cli._drift_history import History  # noqa: PLC0415  # few runs need it
-
-        history = History(git, inputs)
+    rules = read_rule_files(settings, inputs)
+    history = None if git is None else History(git, inputs)
     comparer = Comparer(
-        schemas.catalog,
+        Schemas(settings, inputs).catalog,
         Rules(tuple(rules)),
         show_secrets=settings.show_secrets,
         state=state or "",
         salt=_salt(settings, inputs) if state else b"",
     )
-    totals = Totals()
+    totals = DriftTotals()
     with (
         Interruption() as interruption,
         closing(Parts()) as parts,
-        closing(Workers(comparer, settings.jobs)) as workers,
+        # Arrow has threads, and a process that is forked may inherit their locks.
+        closing(WorkerPool(comparer, settings.jobs, "spawn", load_fleet)) as workers,
     ):
         run = _Run(inputs, settings, totals, workers, history, all_rows=all_rows)
         output = output_of(settings.output, totals)
-        kept = State(state) if state else None
+        kept = DriftState(state) if state else None
         try:
             run.read(
                 parts,
@@ -129,7 +121,8 @@ def run_drift(  # noqa: PLR0913  # its options
                 extra=extra,
             )
             if not interruption.is_requested:
-                with closing(workers.found(parts.finished())) as found:
+                shares = ([part] for part in parts.finished())
+                with closing(workers.results(shares)) as found:
                     run.write(found, output, kept, interruption)
         finally:
             run.progress.clear()
@@ -139,7 +132,7 @@ def run_drift(  # noqa: PLR0913  # its options
                 kept.close()
         if interruption.is_requested:
             left = f"{run.left:,} of the objects that were read were not compared"
-            report(f"smp: interrupted: {totals.line}; {left}")
+            report(f"smp: interrupted: {totals.line()}; {left}")
         # Where it was interrupted, the process ends here.
         return run.end()
 
@@ -147,52 +140,39 @@ def run_drift(  # noqa: PLR0913  # its options
 COMMAND: Final[Command] = declared(
     run_drift,
     (
-        Option(("--desired",), "What should be: manifests.", is_path=True),
-        Option(
-            ("--live",),
-            "What is: live objects, or `cluster`.",
-            is_path=True,
-        ),
-        Option(
-            ("--cluster",),
+        CommandOption("--desired", "What should be: manifests.", kind="path"),
+        CommandOption("--live", "What is: live objects, or `cluster`.", kind="path"),
+        CommandOption(
+            "--cluster",
             "The name of the cluster of objects that name none.",
             metavar="NAME",
             default="",
         ),
-        Option(
-            ("--by-folder",),
-            "The folders of a directory are called after the clusters.",
-            is_flag=True,
+        switch(
+            "--by-folder", "The folders of a directory are called after the clusters."
         ),
-        Option(
-            ("--extra",),
-            "List a live cluster, to find objects without a manifest.",
-            is_flag=True,
-        ),
-        Option(
-            ("--state",),
+        switch("--extra", "List a live cluster, to find objects without a manifest."),
+        CommandOption(
+            "--state",
             "File that keeps what is known, so that only changes are compared.",
-            is_path=True,
+            kind="path",
         ),
-        Option(
-            ("--git",),
+        CommandOption(
+            "--git",
             "Repository with the manifests: the commit that last set each path.",
-            is_path=True,
+            kind="path",
         ),
-        Option(
-            ("--all",),
-            "Print the objects that are the same, too.",
-            parameter="all_rows",
-            is_flag=True,
+        switch(
+            "--all", "Print the objects that are the same, too.", parameter="all_rows"
         ),
         RULES_OPTION,
         output_option(*_FORMATS),
         *SCHEMA_OPTIONS,
         *shared_options("quiet", "show_secrets", "max_bytes", "jobs"),
     ),
-    epilog="\b\nExit codes: 0 no drift, 1 drift, 2 an error, 3 something could not be\n"
-    "read or compared, 130 an interrupt.\n\n"
-    "\b\nExample:\n  smp drift --desired new.yaml --live live.yaml",
+    example="drift --desired new.yaml --live live.yaml",
+    exit_codes="0 no drift, 1 drift, 2 an error, 3 something could not be\n"
+    "read or compared, 130 an interrupt",
 )
 
 
@@ -203,8 +183,8 @@ class _Run:
         self,
         inputs: Inputs,
         settings: Settings,
-        totals: Totals,
-        workers: Workers,
+        totals: DriftTotals,
+        workers: WorkerPool[PairedPart, Found],
         history: History | None,
         *,
         all_rows: bool,
@@ -221,7 +201,7 @@ class _Run:
         # The objects of both sides that were compared, or take no part.
         self._done = 0
         self._size = 0
-        self.progress = Progress(is_wanted=not settings.quiet)
+        self.progress = RunProgress(is_wanted=not settings.quiet)
 
     @property
     def left(self) -> int:
@@ -240,7 +220,7 @@ class _Run:
         extra: bool,
     ) -> None:
         """Read both sides. Raises DocumentError for one that cannot be read."""
-        reader = Reader(self._inputs, cluster, by_folder=by_folder)
+        reader = RecordReader(self._inputs, cluster, by_folder=by_folder)
         wanted = reader.records(desired)
         # A cluster has many objects that no manifest is about.
         if is_cluster(live):
@@ -255,7 +235,9 @@ class _Run:
                 self._add(parts, source.others(), interruption, is_desired=False)
         else:
             self._add(parts, wanted, interruption, is_desired=True)
-            there = Reader(self._inputs, cluster, by_folder=by_folder).records(live)
+            there = RecordReader(self._inputs, cluster, by_folder=by_folder).records(
+                live
+            )
             self._add(parts, there, interruption, is_desired=False)
 
     def _add(
@@ -276,16 +258,24 @@ class _Run:
             # What is named at once takes no memory.
             if count % _NAMED == 0:
                 self._name([])
-                self._workers.expect(self._size)
-            self.progress.show("read", sum(self._counts.values()))
+                self._expect()
+            self.progress.count(sum(self._counts.values()), what="read")
         self._name([])
-        self._workers.expect(self._size)
+        self._expect()
+
+    def _expect(self) -> None:
+        """Start processes where what was read is worth them.
+
+        They load what they need while this one still reads.
+        """
+        if self._size >= LARGE:
+            self._workers.start()
 
     def write(
         self,
         found: Iterable[Found],
         output: Output,
-        state: State | None,
+        state: DriftState | None,
         interruption: Interruption,
     ) -> None:
         """Write the rows as they are found, and keep them."""
@@ -299,14 +289,14 @@ class _Run:
             self._done += len(some.skipped)
             for row, part in zip(some.rows, some.parts, strict=True):
                 self._done += 2 - (not row.desired_place or not row.live_place)
-                self._totals.add(row)
+                self._totals.add_row(row)
                 if row.verdict == "same" and not self._all_rows:
                     continue
                 if self._history is not None and part is not None and row.paths:
                     commits = self._history.commits(part, row.paths)
                     row = msgspec.structs.replace(row, commits=commits)  # noqa: PLW2901  # the same row
                 output.add(row)
-            self.progress.show("compared", self._done, self._done + self.left)
+            self.progress.count(self._done, self._done + self.left, "compared")
             if interruption.is_requested:
                 return
         if state is not None:
@@ -342,13 +332,14 @@ class _Run:
                 f"{self._skipped:,} skipped, {self._failed:,} could not be read"
             )
             if self._settings.output != "summary":
-                report(f"smp: {self._totals.line}")
+                report(f"smp: {self._totals.line()}")
         verdicts = self._totals.verdicts
-        if self._failed or verdicts["unreadable"]:
-            good = verdicts.total() - verdicts["unreadable"]
-            return PARTLY if good else ERROR
-        differs = verdicts.total() - verdicts["same"]
-        return FOUND if differs else DONE
+        good = verdicts.total() - verdicts["unreadable"]
+        return exit_code_of(
+            done=good,
+            failed=self._failed + verdicts["unreadable"],
+            found=good > verdicts["same"],
+        )
 
 
 def _salt(settings: Settings, inputs: Inputs) -> bytes:

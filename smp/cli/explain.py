@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from smp.cli._commands import Argument, Command, Option
+from smp.cli._commands import DONE, PARTLY, Argument, Command, CommandOption
 from smp.cli._errors import UsageError, inline, printable
 from smp.cli._inputs import Inputs
 from smp.cli._options import (
@@ -23,7 +23,6 @@ from smp.cli._options import (
     output_option,
 )
 from smp.cli._outputs import write, write_json, write_yaml
-from smp.cli._run import DONE, PARTLY
 from smp.errors import SmpError, UnknownFieldError, did_you_mean, listing
 from smp.schema.catalog import Catalog, kubernetes
 from smp.schema.descriptions import Description, Descriptions
@@ -201,8 +200,7 @@ def _explain_apply(
     settings: Settings,
 ) -> int:
     """Show the causes of what an apply does to objects."""
-    # Fields of a kind are explained without what an apply needs.
-    from smp.cli.apply import Explained, run_apply  # noqa: PLC0415  # see above
+    from smp.cli.apply import Explained, run_apply  # noqa: PLC0415  # 130 ms; fields need none
 
     if len(words) > 1:
         raise UsageError(f"an argument too many: {words[1]}")
@@ -225,12 +223,12 @@ def _explain_apply(
 COMMAND: Final[Command] = declared(
     run_explain,
     (
-        Option(
-            ("-f", "--filename"),
+        CommandOption(
+            "-f, --filename",
             "New configuration: say why an apply of it does (not) change the live "
             "objects. Repeatable.",
             parameter="new_paths",
-            is_path=True,
+            kind="path",
             is_repeatable=True,
         ),
         *LIVE_OPTIONS,
@@ -240,13 +238,14 @@ COMMAND: Final[Command] = declared(
     arguments=(
         Argument(
             "words",
+            kind="text",
             metavar="[API_VERSION] TYPE [PATH]",
             is_required=False,
             is_repeatable=True,
             complete=_complete,
         ),
     ),
-    epilog="\b\nExample:\n  smp explain deploy spec.template.spec.volumes",
+    example="explain deploy spec.template.spec.volumes",
 )
 
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 import msgspec
 
-from smp.cli._commands import Argument, Command, Option
+from smp.cli._commands import (
+    Argument,
+    Command,
+    CommandOption,
+)
 from smp.cli._errors import UsageError, printable, report
-from smp.cli._formats import Span, text_of
 from smp.cli._inputs import Inputs
 from smp.cli._interrupts import Interruption
-from smp.cli._linted import Asked, Linted, Linter, parts_of
+from smp.cli._linted import FORM_NAMES, Asked, Linted, Linter, parts_of
 from smp.cli._options import (
     SCHEMA_OPTIONS,
     Schemas,
@@ -24,28 +27,19 @@ from smp.cli._options import (
     output_option,
     shared_options,
 )
-from smp.cli._outputs import has_colours, write
-from smp.cli._run import DONE, ERROR, FOUND, PARTLY, results_of
+from smp.cli._outputs import Line, has_colours, styled_text, write
+from smp.cli._run import exit_code_of
+from smp.cli._workers import results_of
 from smp.documents import Document
 from smp.errors import did_you_mean
 from smp.hazards import HAZARDS
 from smp.lint import LINT
-from smp.paths import Path
+from smp.reports import Format, Layout, ObjectReport, Printer, number, printer_of
 from smp.schema.model import Schema
-
-if TYPE_CHECKING:
-    from smp.reports import Format, ObjectReport, Printer
+from smp.schema.resource_names import find_kind, names_of_definitions
 
 _SEVERITIES: Final = ("note", "warning", "error")
 _STYLES: Final = {"note": "cyan", "warning": "yellow", "error": "red"}
-# What a document is, in the words of the summary.
-_NAMES: Final = {
-    "manifest": "manifest",
-    "live": "live object",
-    "strategic": "strategic merge patch",
-    "merge": "JSON merge patch",
-    "json": "JSON Patch",
-}
 
 
 def run_lint(  # the options of the command
@@ -81,12 +75,6 @@ def run_lint(  # the options of the command
     schemas = Schemas(settings, inputs, sources)
     schema: Schema | None = None
     if kind:
-        # Few runs name a kind.
-        from smp.schema.resource_names import (  # noqa: PLC0415  # see above
-            find_kind,
-            names_of_definitions,
-        )
-
         custom = names_of_definitions(sources.definitions)
         named = find_kind(kind, schemas.catalog, custom)
         if named.path:
@@ -104,17 +92,22 @@ def run_lint(  # the options of the command
     linter = Linter(inputs, schemas, asked)
     inputs.read_definitions_of(paths)
     tally = _Tally(severity)
-    parts = parts_of(inputs, paths)
-    computed = closing(results_of(parts, linter, settings.jobs))
-    output = _Output(settings, tally)
+    computed = closing(results_of(parts_of(inputs, paths), linter, settings.jobs))
+    layout = _layout_of(settings)
+    composition = layout.begin()
     with Interruption() as interruption, computed as results:
-        for result in results:
-            tally.add(result)
-            output.show(result)
+        for linted in results:
+            tally.add(linted)
+            for problem in linted.problems:
+                report(problem)
+            for each in linted.reports:
+                for text in composition.add(layout.piece(tally.as_shown(each))):
+                    write(text)
             if interruption.is_requested:
                 break
         inputs.close()
-        output.end()
+        for text in composition.end():
+            write(text)
     for failure in inputs.new_problems():
         tally.failed += 1
         failure.show()
@@ -123,39 +116,40 @@ def run_lint(  # the options of the command
         inputs.report_skipped()
         tally.report_kinds()
         report(f"smp: {tally.summary()}")
-    return tally.exit_code()
+    found = any(tally.levels[name] for name in tally.shown)
+    return exit_code_of(done=tally.forms.total(), failed=tally.failed, found=found)
 
 
 COMMAND: Final[Command] = declared(
     run_lint,
     (
-        Option(
-            ("--as",),
+        CommandOption(
+            "--as",
             "What the documents are. [default: what their content tells]",
             parameter="as_",
             choices=("manifest", "patch", "live"),
         ),
-        Option(
-            ("--type",),
+        CommandOption(
+            "--type",
             "The type of patches. [default: what their content and their kind tell]",
             parameter="patch_type",
             choices=("strategic", "merge"),
         ),
-        Option(
-            ("--kind",),
+        CommandOption(
+            "--kind",
             "What patches without apiVersion and kind are of: deploy, "
             "deployments.apps, Deployment.",
             metavar="KIND",
             default="",
         ),
-        Option(
-            ("--severity",),
+        CommandOption(
+            "--severity",
             "The lowest severity that is shown, and that leads to the exit code 1.",
             choices=_SEVERITIES,
             default="warning",
         ),
-        Option(
-            ("--ignore",),
+        CommandOption(
+            "--ignore",
             "Leave out what is found under a code. Repeatable.",
             parameter="codes",
             metavar="CODE",
@@ -166,9 +160,9 @@ COMMAND: Final[Command] = declared(
         *shared_options("quiet", "max_bytes", "jobs", "color"),
     ),
     arguments=(Argument("paths", metavar="PATH...", is_repeatable=True),),
-    epilog="\b\nExit codes: 0 nothing found, 1 something is, 2 an error,\n"
-    "3 something could not be read.\n\n"
-    "\b\nExample:\n  smp lint new.yaml live.yaml --severity error",
+    example="lint new.yaml live.yaml --severity error",
+    exit_codes="0 nothing found, 1 something is, 2 an error,\n"
+    "3 something could not be read",
 )
 
 
@@ -179,8 +173,8 @@ class _Tally:
         self.failed = 0
         self.skipped: list[tuple[Document, str]] = []
         self.shown = frozenset(_SEVERITIES[_SEVERITIES.index(severity) :])
-        self._forms: Counter[str] = Counter()
-        self._severities: Counter[str] = Counter()
+        self.forms: Counter[str] = Counter()
+        self.levels: Counter[str] = Counter()
         self._kinds: Counter[str] = Counter()
 
     def add(self, linted: Linted) -> None:
@@ -188,10 +182,18 @@ class _Tally:
         self.failed += len(linted.problems)
         self.skipped += linted.skipped
         self._kinds.update(linted.kinds)
-        for document in linted.documents:
-            self._forms[_NAMES[document.form]] += 1
-            for hazard, _position in document.findings:
-                self._severities[hazard.severity] += 1
+        self.forms.update(FORM_NAMES[form] for form in linted.forms)
+        for checked in linted.reports:
+            self.levels.update(
+                finding.level
+                for finding in checked.findings
+                if finding.origin != "failure"
+            )
+
+    def as_shown(self, checked: ObjectReport) -> ObjectReport:
+        """Return a report with the findings that are shown."""
+        findings = [each for each in checked.findings if each.level in self.shown]
+        return msgspec.structs.replace(checked, findings=tuple(findings))
 
     def report_kinds(self) -> None:
         """Name the kinds without a schema."""
@@ -203,21 +205,18 @@ class _Tally:
         )
         report(
             printable(
-                f"smp: note: {_counted(total, 'document')} without a schema: {named}; "
+                f"smp: note: {number(total, 'document')} without a schema: {named}; "
                 "--crd FILE or --openapi FILE describes more kinds"
             )
         )
 
     def summary(self) -> str:
         """Return what was looked at and what was found, as a line."""
-        forms = [_counted(count, name) for name, count in self._forms.items()]
-        found = [
-            _counted(self._severities[severity], severity)
-            for severity in reversed(_SEVERITIES)
-        ]
+        forms = [number(count, name) for name, count in self.forms.items()]
+        found = [number(self.levels[name], name) for name in reversed(_SEVERITIES)]
         hidden = sum(
             count
-            for severity, count in self._severities.items()
+            for severity, count in self.levels.items()
             if severity not in self.shown
         )
         text = f"{', '.join(forms) or 'no document'}: {', '.join(found)}"
@@ -227,102 +226,30 @@ class _Tally:
             text += f", {self.failed} failed"
         return text
 
-    def exit_code(self) -> int:
-        """Return the exit code; what could not be read counts more than what is."""
-        # As for all commands, 2 is for a run that could read nothing.
-        if self.failed:
-            return PARTLY if self._forms else ERROR
-        return FOUND if any(self._severities[name] for name in self.shown) else DONE
 
+def _layout_of(settings: Settings) -> Printer:
+    """Return how reports are printed: in the form of compilers, or of other programs.
 
-def _counted(count: int, name: str) -> str:
-    if count == 1:
-        return f"1 {name}"
-    ending = "es" if name.lower().endswith("patch") else "s"
-    return f"{count} {name}{ending}"
-
-
-class _Output:
-    """What was found, written as it comes where the format allows."""
-
-    def __init__(self, settings: Settings, tally: _Tally) -> None:
-        self._tally = tally
-        self._is_quiet = settings.quiet
-        self._is_coloured = has_colours(settings.color)
-        self._printer: Printer | None = None
-        if settings.output != "text":
-            # Few runs need it, and what it imports.
-            from smp.reports import printer_of  # noqa: PLC0415  # see above
-
-            self._printer = printer_of(
-                cast("Format", settings.output), title="smp lint"
-            )
-            self._composition = self._printer.begin()
-
-    def show(self, linted: Linted) -> None:
-        """Write what was found in a part of a file."""
-        for problem in linted.problems:
-            report(problem)
-        if self._is_quiet:
-            return
-        if self._printer is None:
-            lines: list[list[Span]] = []
-            for document in linted.documents:
-                for hazard, position in document.findings:
-                    if hazard.severity not in self._tally.shown:
-                        continue
-                    # The form that editors and compilers use.
-                    place = f"{document.source}:{position.line}:{position.column}"
-                    remedy = f" ({hazard.remedy})" if hazard.remedy else ""
-                    text = printable(f": {hazard.code}: {hazard}{remedy}")
-                    severity = (hazard.severity, _STYLES[hazard.severity])
-                    lines.append(
-                        [(f"{printable(place)}: ", "bold"), severity, (text, "")]
-                    )
-            write(text_of(lines, is_coloured=self._is_coloured))
-            return
-        for object_report in reports_of(linted, self._tally.shown):
-            piece = self._printer.piece(object_report)
-            write("".join(self._composition.add(piece)))
-
-    def end(self) -> None:
-        """Write the end of the text."""
-        if self._printer is not None and not self._is_quiet:
-            write("".join(self._composition.end()))
-
-
-def reports_of(linted: Linted, shown: Collection[str]) -> Iterator[ObjectReport]:
-    """Yield a report on each document, and on what could not be read."""
-    # As above.
-    from smp.reports import (  # noqa: PLC0415  # see above
-        Finding,
-        ObjectReport,
-        Place,
-        finding_of_hazard,
+    Raises what ``printer_of`` raises.
+    """
+    if settings.quiet:
+        return Layout(lambda _report: "")
+    if settings.output != "text":
+        return printer_of(cast("Format", settings.output), title="smp lint")
+    is_coloured = has_colours(settings.color)
+    return Layout(
+        lambda checked: styled_text(_lines_of(checked), is_coloured=is_coloured)
     )
 
-    for document in linted.documents:
-        identity = document.identity
-        findings = []
-        for hazard, position in document.findings:
-            if hazard.severity in shown:
-                place = Place(document.source, position.line, position.column)
-                finding = finding_of_hazard(hazard)
-                findings.append(msgspec.structs.replace(finding, place=place))
-        yield ObjectReport(
-            identity.api_version,
-            identity.kind,
-            identity.namespace,
-            identity.name,
-            Place(document.source, document.line),
-            "checked",
-            findings=tuple(findings),
-            notes=(f"read as a {_NAMES[document.form]}",),
-        )
-    for problem in linted.problems:
-        place = Place(linted.source, linted.line)
-        headline = problem.partition("\n")[0].removeprefix("smp: error: ")
-        finding = Finding("failed", "failure", "error", Path(), headline, place=place)
-        yield ObjectReport(
-            "", "", "", "", place, "failed", findings=(finding,), error=problem
-        )
+
+def _lines_of(checked: ObjectReport) -> Iterator[Line]:
+    """Yield a line for each finding, in the form that editors and compilers use."""
+    for finding in checked.findings:
+        if finding.origin != "failure":
+            place = printable(str(finding.place))
+            remedy = f" ({finding.remedy})" if finding.remedy else ""
+            yield [
+                (f"{place}: ", "bold"),
+                (finding.level, _STYLES[finding.level]),
+                (printable(f": {finding.code}: {finding.text}{remedy}"), ""),
+            ]

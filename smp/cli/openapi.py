@@ -7,54 +7,28 @@ from collections import Counter
 from importlib import import_module
 from typing import Any, Final
 
-import click
+from msgspec.structs import replace
 
-from smp.cli._click import FILE
-from smp.cli._errors import concerning
+from smp.cli._commands import (
+    DONE,
+    Argument,
+    Command,
+    CommandGroup,
+    CommandOption,
+    switch,
+)
+from smp.cli._errors import concerning, report
 from smp.cli._inputs import Inputs
+from smp.cli._options import output_option, profile_option
 from smp.cli._outputs import write_json, write_yaml
-from smp.cli._suggestions import SuggestingGroup
 from smp.enums import without_enums
 from smp.errors import SchemaError
 from smp.extras import extra_hint
 from smp.schema.conversion import to_v2, to_v3
-from smp.unions import PROFILES
 from smp.values import JSON
 
-_OUTPUT: Final = click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["json", "yaml"]),
-    default="json",
-    show_default=True,
-    help="Format.",
-)
 
-
-@click.group(
-    cls=SuggestingGroup,
-    epilog="\b\nExample:\n  smp openapi convert openapi.json --to v3",
-)
-def command() -> None:
-    """Convert, prune and generate OpenAPI documents."""
-
-
-@command.command(epilog="\b\nExample:\n  smp openapi convert openapi.json --to v3")
-@click.argument("document", type=FILE)
-@click.option(
-    "--to",
-    "version",
-    type=click.Choice(["v2", "v3"]),
-    required=True,
-    help="The version to convert to.",
-)
-@click.option(
-    "--defaults/--no-defaults",
-    default=True,
-    help="v2: keep defaults, which a server leaves out there.",
-)
-@_OUTPUT
-def convert(document: str, version: str, *, defaults: bool, output: str) -> None:
+def convert(*, document: str, version: str, defaults: bool, output: str) -> int:
     """Convert an OpenAPI document between v2 and v3.
 
     Enums, unions and patch strategies survive both ways. What the other version cannot
@@ -73,41 +47,20 @@ def convert(document: str, version: str, *, defaults: bool, output: str) -> None
     )
     for name, count in sorted(lost.items()):
         plural = "s" if count != 1 else ""
-        click.echo(f"smp: not converted: {name}, {count} time{plural}", err=True)
+        report(f"smp: not converted: {name}, {count} time{plural}")
+    return DONE
 
 
-@command.command(
-    "prune-enums", epilog="\b\nExample:\n  smp openapi prune-enums openapi.json"
-)
-@click.argument("document", type=FILE)
-@_OUTPUT
-def prune_enums(document: str, output: str) -> None:
+def prune_enums(*, document: str, output: str) -> int:
     """Print an OpenAPI document as it was before enums were published (KEP-2887)."""
     original = Inputs().document(document)
     with concerning(original):
         pruned = without_enums(original.value)
     _write(pruned, output)
+    return DONE
 
 
-@command.command(epilog="\b\nExample:\n  smp openapi generate types.go -o yaml")
-@click.argument("paths", type=FILE, nargs=-1, required=True)
-@click.option(
-    "--profile",
-    type=click.Choice(list(PROFILES)),
-    default="kep1027",
-    show_default=True,
-    help="The generation of union markers to read, and of extensions to write.",
-)
-@click.option(
-    "--to",
-    "version",
-    type=click.Choice(["v2", "v3"]),
-    default="v3",
-    show_default=True,
-    help="The version.",
-)
-@_OUTPUT
-def generate(paths: tuple[str, ...], profile: str, version: str, output: str) -> None:
+def generate(*, paths: tuple[str, ...], profile: str, version: str, output: str) -> int:
     """Generate an OpenAPI document from Go types with tags and markers.
 
     PATHS are Go files, or directories of them. A marker that is misused is an error
@@ -127,6 +80,7 @@ def generate(paths: tuple[str, ...], profile: str, version: str, output: str) ->
     if version == "v2":
         document = to_v2(document).document
     _write(document, output)
+    return DONE
 
 
 def _write(document: JSON, output: str) -> None:
@@ -136,3 +90,50 @@ def _write(document: JSON, output: str) -> None:
         write_json([document])
     # The notes on standard error come after the document.
     sys.stdout.flush()
+
+
+_OUTPUT: Final = output_option("json", "yaml", help="Format.")
+_VERSION: Final = CommandOption("--to", parameter="version", choices=("v2", "v3"))
+_DOCUMENT: Final = (Argument("document"),)
+
+COMMAND: Final = CommandGroup(
+    "Convert, prune and generate OpenAPI documents.",
+    example="openapi convert openapi.json --to v3",
+    commands={
+        "convert": Command(
+            convert,
+            example="openapi convert openapi.json --to v3",
+            options=(
+                replace(_VERSION, help="The version to convert to.", is_required=True),
+                switch(
+                    "--defaults",
+                    "v2: keep defaults, which a server leaves out there.",
+                    opposite="--no-defaults",
+                    default=True,
+                ),
+                _OUTPUT,
+            ),
+            arguments=_DOCUMENT,
+        ),
+        "prune-enums": Command(
+            prune_enums,
+            example="openapi prune-enums openapi.json",
+            options=(_OUTPUT,),
+            arguments=_DOCUMENT,
+        ),
+        "generate": Command(
+            generate,
+            example="openapi generate types.go -o yaml",
+            options=(
+                replace(
+                    profile_option(),
+                    help="The generation of union markers to read, and of extensions "
+                    "to write.",
+                ),
+                replace(_VERSION, help="The version.", default="v3"),
+                _OUTPUT,
+            ),
+            arguments=(Argument("paths", is_repeatable=True),),
+        ),
+    },
+)

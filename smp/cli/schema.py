@@ -4,65 +4,42 @@ from __future__ import annotations
 
 from importlib import resources
 from pathlib import Path
+from typing import Final
 
-import click
-
-from smp.cli._click import FILE
+from smp.cli._commands import (
+    DONE,
+    ERROR,
+    PARTLY,
+    Argument,
+    Command,
+    CommandGroup,
+    CommandOption,
+)
 from smp.cli._definitions import is_definition
-from smp.cli._errors import Failure, concerning
+from smp.cli._errors import Failure, concerning, report
 from smp.cli._inputs import STDIN, Inputs
 from smp.cli._objects import label_of
 from smp.cli._outputs import write, write_bytes
-from smp.cli._run import ERROR, PARTLY
-from smp.cli._suggestions import SuggestingGroup
 from smp.comparison import SCHEMA_NAME
 from smp.errors import DocumentError
 from smp.schema.catalog import compile_definitions, compile_openapi, versions
 from smp.values import JSON
 
 
-@click.group(cls=SuggestingGroup, epilog="\b\nExample:\n  smp schema versions")
-def command() -> None:
-    """Compile schemas, and list the bundled ones."""
-
-
-@command.command("versions", epilog="\b\nExample:\n  smp schema versions")
-def list_versions() -> None:
+def list_versions() -> int:
     """Print the bundled Kubernetes versions, oldest first."""
     write("".join(f"{version}\n" for version in versions()))
+    return DONE
 
 
-@command.command("rules", epilog="\b\nExample:\n  smp schema rules")
-def print_rules_schema() -> None:
+def print_rules_schema() -> int:
     """Print the JSON Schema of the files for --rules of smp diff."""
     schema = resources.files("smp.comparison").joinpath(SCHEMA_NAME)
     write(schema.read_text())
+    return DONE
 
 
-@command.command(
-    "compile",
-    epilog="\b\nExample:\n"
-    "  smp schema compile openapi.json -o cluster.types --source 'our cluster'",
-)
-@click.argument("paths", type=FILE, nargs=-1, required=True)
-@click.option(
-    "-o",
-    "--output",
-    type=FILE,
-    required=True,
-    help="File to write; - is standard output.",
-)
-@click.option(
-    "--source",
-    metavar="TEXT",
-    default="",
-    help="Where the documents come from; error messages name it. [default: the first "
-    "of PATHS, and of CustomResourceDefinitions their number]",
-)
-@click.pass_context
-def compile_document(
-    ctx: click.Context, paths: tuple[str, ...], output: str, source: str
-) -> None:
+def compile_documents(*, paths: tuple[str, ...], output: str, source: str) -> int:
     """Compile schemas to a small file, which is read much faster.
 
     PATHS have either OpenAPI v2 or v3 documents, for --openapi of the other commands,
@@ -88,32 +65,58 @@ def compile_document(
             else:
                 valid.append(document.value)
         if not valid:
-            ctx.exit(ERROR)
+            return ERROR
         compiled = compile_definitions(valid, source=source)
     else:
         with concerning(documents[0]):
             compiled = compile_openapi(
                 [part.value for part in documents], source=source or paths[0]
             )
-    _write(compiled, output)
-    left_out = len(documents) - len(definitions)
-    if definitions and left_out:
-        click.echo(
-            f"smp: note: left out, as no CustomResourceDefinition: {left_out} "
-            f"document{'s' if left_out > 1 else ''}",
-            err=True,
-        )
-    if failed:
-        ctx.exit(PARTLY)
-
-
-def _write(compiled: bytes, output: str) -> None:
-    if output == STDIN:
-        write_bytes(compiled)
-        return
     try:
-        Path(output).write_bytes(compiled)
+        if output == STDIN:
+            write_bytes(compiled)
+        else:
+            Path(output).write_bytes(compiled)
     except OSError as error:
         raise DocumentError(
             f"cannot write the file: {error.strerror}", code="unwritable", source=output
         ) from None
+    left_out = len(documents) - len(definitions)
+    if definitions and left_out:
+        report(
+            f"smp: note: left out, as no CustomResourceDefinition: {left_out} "
+            f"document{'s' if left_out > 1 else ''}"
+        )
+    return PARTLY if failed else DONE
+
+
+COMMAND: Final = CommandGroup(
+    "Compile schemas, and list the bundled ones.",
+    example="schema versions",
+    commands={
+        "versions": Command(list_versions, example="schema versions"),
+        "rules": Command(print_rules_schema, example="schema rules"),
+        "compile": Command(
+            compile_documents,
+            example="schema compile openapi.json -o cluster.types"
+            " --source 'our cluster'",
+            options=(
+                CommandOption(
+                    "-o, --output",
+                    "File to write; - is standard output.",
+                    kind="path",
+                    is_required=True,
+                ),
+                CommandOption(
+                    "--source",
+                    "Where the documents come from; error messages name it. [default: "
+                    "the first of PATHS, and of CustomResourceDefinitions their "
+                    "number]",
+                    metavar="TEXT",
+                    default="",
+                ),
+            ),
+            arguments=(Argument("paths", is_repeatable=True),),
+        ),
+    },
+)

@@ -5,138 +5,26 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import Any, Final
 
-import click
+from msgspec.structs import replace
 
 from smp.cli._background import in_background, process_file, stop
-from smp.cli._click import option_decorator
+from smp.cli._commands import DONE, Command, CommandOption, switch
+from smp.cli._errors import UsageError, report
 from smp.cli._inputs import Inputs
-from smp.cli._options import profile_option
+from smp.cli._options import KUBERNETES_OPTION, profile_option
+from smp.cli._outputs import write
 from smp.errors import SmpError
 from smp.extras import extra_hint
 from smp.schema.catalog import kubernetes
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
 
-
-@click.command(
-    epilog="\b\nExample:\n"
-    "  smp serve --store sqlite:objects.db --kubeconfig kubeconfig.yaml --background"
-)
-@click.option(
-    "--host",
-    default="127.0.0.1",
-    show_default=True,
-    help="Address to listen on; others need a token.",
-)
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=8001,
-    show_default=True,
-    help="0: any free port.",
-)
-@click.option(
-    "--store",
-    metavar="URL",
-    default="memory:",
-    show_default=True,
-    help="Where objects are kept: sqlite:PATH, etcd://HOST:PORT or memory:.",
-)
-@click.option(
-    "--processes",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Serve with so many processes on one port, so that more than one processor"
-    " works.",
-)
-@click.option(
-    "--kubeconfig", type=_FILE, help="Write a kubeconfig for this server to this file."
-)
-@click.option(
-    "--background",
-    is_flag=True,
-    help="Return once requests are answered; the server goes on, and logs to"
-    " KUBECONFIG.log. Needs --kubeconfig or --pid-file.",
-)
-@click.option(
-    "--stop",
-    is_flag=True,
-    help="End the server that has the same --kubeconfig or --pid-file.",
-)
-@click.option(
-    "--pid-file",
-    type=_FILE,
-    help="Have the id of the process in this file while it runs. [default with"
-    " --background: KUBECONFIG.pid]",
-)
-@click.option("--token-file", type=_FILE, help="Ask for the bearer token in this file.")
-@click.option("--tls-cert", type=_FILE, help="Serve HTTPS with this certificate (PEM).")
-@click.option("--tls-key", type=_FILE, help="The key of the certificate (PEM).")
-@click.option(
-    "--tls-ca",
-    type=_FILE,
-    help="Who signed it (PEM), for the kubeconfig. [default: the certificate itself]",
-)
-@click.option(
-    "--kubernetes",
-    metavar="VERSION",
-    help="Kubernetes version to serve. [default: the newest]",
-)
-@click.option(
-    "--overlay",
-    type=_FILE,
-    help="Overlay of unions and corrections of built-in kinds and custom resources, on "
-    "top of the bundled one.",
-)
-@option_decorator(profile_option())
-@click.option(
-    "--on-conflict",
-    type=click.Choice(["clear", "error"]),
-    default="clear",
-    show_default=True,
-    help="What to do with a union member that a strategic merge patch sets beside"
-    " another choice: clear it with a warning, or refuse the patch.",
-)
-@click.option(
-    "--ratchet/--no-ratchet",
-    default=True,
-    show_default=True,
-    help="Tolerate values that were invalid before and did not change.",
-)
-@click.option(
-    "--feature-gates",
-    metavar="NAME=BOOL,...",
-    default="",
-    help="Switch off APIUnions (unions are not normalized and validated) or "
-    "OpenAPIEnums (built-in kinds have no enums). [default: all are on]",
-)
-@click.option(
-    "--seed",
-    type=int,
-    help="Make uids and other random values the same in each run.",
-)
-@click.option(
-    "--runtime-config",
-    metavar="NAME[=BOOL],...",
-    default="",
-    help="Switch versions of built-in groups on or off: api/beta, api/alpha, api/all,"
-    " or GROUP/VERSION. [default: those that are stable are on]",
-)
-@click.option(
-    "--log-level",
-    type=click.Choice(["debug", "info", "warning", "error"]),
-    default="warning",
-    show_default=True,
-    help="What to log, as lines of JSON on standard error; info has every request.",
-)
-@click.pass_context
-def command(ctx: click.Context, /, **options: Any) -> None:
+def run_serve(**options: Any) -> int:
     """Serve the Kubernetes API for kubectl and other clients, without a cluster.
 
     Objects are stored, patched, validated and watched; no controller acts on them. The
@@ -146,13 +34,13 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     if not options["background"] and not options["stop"]:
         pid_file: Path | None = options["pid_file"]
         with process_file(pid_file) if pid_file else nullcontext():
-            _serve(options, click.echo)
-        return
+            _serve(options, _print_line)
+        return DONE
 
     path = _managed_file(options)
     if options["stop"]:
-        click.echo(f"smp: stopped process {stop(path)}")
-        return
+        _print_line(f"smp: stopped process {stop(path)}")
+        return DONE
 
     # The file is locked by the process that serves.
     def serve(ready: Callable[[str], None]) -> None:
@@ -161,12 +49,17 @@ def command(ctx: click.Context, /, **options: Any) -> None:
 
     code, text = in_background(serve, path.with_suffix(".log"))
     if not text:
-        ctx.exit(code)
-    click.echo(text)
+        return code
+    _print_line(text)
     name = f"--pid-file {quote(str(path))}"
     if options["pid_file"] is None:
         name = f"--kubeconfig {quote(str(options['kubeconfig']))}"
-    click.echo(f"smp: to stop it: smp serve --stop {name}")
+    _print_line(f"smp: to stop it: smp serve --stop {name}")
+    return DONE
+
+
+def _print_line(text: str) -> None:
+    write(f"{text}\n")
 
 
 def _managed_file(options: dict[str, Any]) -> Path:
@@ -174,19 +67,18 @@ def _managed_file(options: dict[str, Any]) -> Path:
     if os.name != "posix":
         raise SmpError("--background and --stop need a POSIX system")
     pid_file: Path | None = options["pid_file"]
-    kubeconfig: Path | None = options["kubeconfig"]
-    if pid_file is None and kubeconfig is None:
-        raise click.UsageError(
+    if pid_file is not None:
+        return pid_file
+    if options["kubeconfig"] is None:
+        raise UsageError(
             "--background and --stop need --kubeconfig or --pid-file, which name the"
             " server"
         )
-    if pid_file is not None:
-        return pid_file
-    return Path(f"{kubeconfig}.pid")
+    return Path(f"{options['kubeconfig']}.pid")
 
 
-def _serve(options: dict[str, Any], report: Callable[[str], None]) -> None:
-    """Serve until SIGTERM; ``report`` gets a text with the URL when it is ready."""
+def _serve(options: dict[str, Any], ready: Callable[[str], None]) -> None:
+    """Serve until SIGTERM; ``ready`` gets a text with the URL when it is ready."""
     server = _import_server("run")
     settings = _import_server("settings")
     _import_server("logs").configure(options["log_level"])
@@ -201,19 +93,17 @@ def _serve(options: dict[str, Any], report: Callable[[str], None]) -> None:
     runtime_config = settings.RuntimeConfig.parse(options["runtime_config"])
     token = _read_token(options["token_file"]) if options["token_file"] else ""
     if token and not options["tls_cert"]:
-        click.echo(
-            "smp: note: kubectl sends a token over HTTPS only (--tls-cert, --tls-key)",
-            err=True,
+        report(
+            "smp: note: kubectl sends a token over HTTPS only (--tls-cert, --tls-key)"
         )
     if token and os.name == "posix" and options["token_file"].stat().st_mode & 0o077:
-        click.echo(
+        report(
             f"smp: note: {options['token_file']} has the token, and is not only for its"
-            " owner (chmod 600)",
-            err=True,
+            " owner (chmod 600)"
         )
 
     def report_url(url: str) -> None:
-        report(f"smp: serving Kubernetes {catalog.version} at {url}")
+        ready(f"smp: serving Kubernetes {catalog.version} at {url}")
 
     server.serve(
         settings.Settings(
@@ -263,3 +153,116 @@ def _import_server(module: str) -> Any:
             code="missing-extra",
             hint=extra_hint("server"),
         ) from None
+
+
+def _file_path(text: str) -> Path:
+    """Return the path of a file. Raises ValueError for that of a directory."""
+    path = Path(text)
+    if path.is_dir():
+        raise ValueError(f"File {text!r} is a directory.")
+    return path
+
+
+_FileOption: Final = partial(CommandOption, metavar="FILE", convert=_file_path)
+
+COMMAND: Final = Command(
+    run_serve,
+    example="serve --store sqlite:objects.db --kubeconfig kubeconfig.yaml --background",
+    options=(
+        CommandOption(
+            "--host", "Address to listen on; others need a token.", default="127.0.0.1"
+        ),
+        CommandOption(
+            "--port",
+            "0: any free port.",
+            kind="integer",
+            minimum=0,
+            maximum=65535,
+            default=8001,
+        ),
+        CommandOption(
+            "--store",
+            "Where objects are kept: sqlite:PATH, etcd://HOST:PORT or memory:.",
+            metavar="URL",
+            default="memory:",
+        ),
+        CommandOption(
+            "--processes",
+            "Serve with so many processes on one port, so that more than one processor "
+            "works.",
+            kind="integer",
+            minimum=1,
+            default=1,
+        ),
+        _FileOption("--kubeconfig", "Write a kubeconfig for this server to this file."),
+        switch(
+            "--background",
+            "Return once requests are answered; the server goes on, and logs to "
+            "KUBECONFIG.log. Needs --kubeconfig or --pid-file.",
+        ),
+        switch(
+            "--stop", "End the server that has the same --kubeconfig or --pid-file."
+        ),
+        _FileOption(
+            "--pid-file",
+            "Have the id of the process in this file while it runs. [default with "
+            "--background: KUBECONFIG.pid]",
+        ),
+        _FileOption("--token-file", "Ask for the bearer token in this file."),
+        _FileOption("--tls-cert", "Serve HTTPS with this certificate (PEM)."),
+        _FileOption("--tls-key", "The key of the certificate (PEM)."),
+        _FileOption(
+            "--tls-ca",
+            "Who signed it (PEM), for the kubeconfig. [default: the certificate "
+            "itself]",
+        ),
+        replace(
+            KUBERNETES_OPTION,
+            help="Kubernetes version to serve. [default: the newest]",
+        ),
+        _FileOption(
+            "--overlay",
+            "Overlay of unions and corrections of built-in kinds and custom resources, "
+            "on top of the bundled one.",
+        ),
+        profile_option(),
+        CommandOption(
+            "--on-conflict",
+            "What to do with a union member that a strategic merge patch sets beside "
+            "another choice: clear it with a warning, or refuse the patch.",
+            choices=("clear", "error"),
+            default="clear",
+        ),
+        switch(
+            "--ratchet",
+            "Tolerate values that were invalid before and did not change.",
+            opposite="--no-ratchet",
+            default=True,
+        ),
+        CommandOption(
+            "--feature-gates",
+            "Switch off APIUnions (unions are not normalized and validated) or "
+            "OpenAPIEnums (built-in kinds have no enums). [default: all are on]",
+            metavar="NAME=BOOL,...",
+            default="",
+        ),
+        CommandOption(
+            "--seed",
+            "Make uids and other random values the same in each run.",
+            kind="integer",
+        ),
+        CommandOption(
+            "--runtime-config",
+            "Switch versions of built-in groups on or off: api/beta, api/alpha, "
+            "api/all, or GROUP/VERSION. [default: those that are stable are on]",
+            metavar="NAME[=BOOL],...",
+            default="",
+        ),
+        CommandOption(
+            "--log-level",
+            "What to log, as lines of JSON on standard error; info has every request.",
+            choices=("debug", "info", "warning", "error"),
+            default="warning",
+        ),
+    ),
+)

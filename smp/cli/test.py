@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-import click
+from typing import Final
 
 from smp.cases import (
     SCHEMA_NAME,
@@ -18,25 +17,21 @@ from smp.cases import (
     run,
     updated_text,
 )
-from smp.cli._click import FILE
+from smp.cli._commands import (
+    DONE,
+    ERROR,
+    FOUND,
+    Argument,
+    Command,
+    switch,
+)
 from smp.cli._errors import Failure, printable
 from smp.cli._inputs import Inputs, name_of
 from smp.cli._outputs import write
 from smp.errors import DocumentError, SmpError
 
 
-@click.command(
-    epilog="\b\nExit codes: 0 all passed, 1 some failed, 2 an error.\n\n"
-    "\b\nExample:\n  smp test cases.yaml"
-)
-@click.argument("paths", metavar="PATH...", type=FILE, nargs=-1, required=True)
-@click.option(
-    "--update",
-    is_flag=True,
-    help="Make failing cases expect what happens; review that before you commit it.",
-)
-@click.pass_context
-def command(ctx: click.Context, paths: tuple[str, ...], *, update: bool) -> None:
+def run_test(*, paths: tuple[str, ...], update: bool) -> int:
     """Run golden cases.
 
     Each PATH is a file of cases or a directory with such files. All cases run, also
@@ -78,8 +73,22 @@ def command(ctx: click.Context, paths: tuple[str, ...], *, update: bool) -> None
     for error in errors:
         error.show()
     if errors:
-        ctx.exit(2)
-    ctx.exit(1 if failed and not update else 0)
+        return ERROR
+    return FOUND if failed and not update else DONE
+
+
+COMMAND: Final = Command(
+    run_test,
+    example="test cases.yaml",
+    exit_codes="0 all passed, 1 some failed, 2 an error",
+    options=(
+        switch(
+            "--update",
+            "Make failing cases expect what happens; review that before you commit it.",
+        ),
+    ),
+    arguments=(Argument("paths", metavar="PATH...", is_repeatable=True),),
+)
 
 
 @contextmanager

@@ -25,21 +25,35 @@ from smp.reports._model import (
     Place,
     Verdict,
 )
-from smp.reports._printing import FORMATS, Format, Printer, printed, printer_of
+from smp.reports._printing import (
+    FORMATS,
+    Composition,
+    Format,
+    Layout,
+    Printer,
+    printed,
+    printer_of,
+)
+from smp.reports._totals import Totals, list_counts, number
 
 __all__ = [
     "FORMATS",
+    "Composition",
     "Finding",
     "Format",
+    "Layout",
     "Level",
     "ObjectReport",
     "Origin",
     "Place",
     "Printer",
+    "Totals",
     "Verdict",
     "finding_of_cause",
     "finding_of_hazard",
     "finding_of_violation",
+    "list_counts",
+    "number",
     "printed",
     "printer_of",
 ]

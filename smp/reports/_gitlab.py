@@ -8,12 +8,13 @@ and ``location``, with the path of a file below the root of the repository.
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 from typing import Final
 
 from smp.reports._findings import rule_id
-from smp.reports._json import json_text
+from smp.reports._json import findings_text
 from smp.reports._model import Finding, Level, ObjectReport
-from smp.reports._printing import Composition, Joined
+from smp.reports._printing import Printer
 from smp.reports._sarif import relative_file
 from smp.reports._values import printable, sentence_of
 from smp.values import JSONObject
@@ -26,24 +27,9 @@ _SEVERITIES: Final[dict[Level, str]] = {
 }
 
 
-def make_printer(_title: str) -> GitlabPrinter:
-    """Return the printer."""
-    return GitlabPrinter()
-
-
-class GitlabPrinter:
-    """Prints the findings of objects as issues of code quality."""
-
-    def piece(self, report: ObjectReport) -> str:
-        """Return the issues of an object, separated by commas."""
-        return ",\n".join(
-            json_text(_issue(report, finding, fingerprint))
-            for finding, fingerprint in report.fingerprinted()
-        )
-
-    def begin(self) -> Composition:
-        """Return a list without issues."""
-        return Joined("[\n", ",\n", "\n]\n", "[]\n")
+def make_printer(_title: str) -> Printer:
+    """Return the printer of the findings of objects as issues of code quality."""
+    return Printer(partial(findings_text, write=_issue), "[\n", ",\n", "\n]\n", "[]\n")
 
 
 def _issue(report: ObjectReport, finding: Finding, fingerprint: str) -> JSONObject:

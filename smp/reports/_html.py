@@ -15,7 +15,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path as FilePath
 from tempfile import SpooledTemporaryFile
@@ -29,8 +29,8 @@ from smp.extras import extra_hint
 from smp.paths import Path
 from smp.reports._findings import finding_of_cause
 from smp.reports._model import LEVELS, ObjectReport
-from smp.reports._printing import Composition
-from smp.reports._totals import Summary, Totals, number, summary_of
+from smp.reports._printing import Printer
+from smp.reports._totals import Piece, Summary, Totals, number
 from smp.reports._values import ANNOTATION, cut, printable, shown, yaml_text
 from smp.values import ABSENT, JSON, Absent, same
 
@@ -53,13 +53,6 @@ _COLUMNS: Final = {
 _FACTS: Final = {"default": "in a new object"}
 # Of a comparison of two states there are these two alone.
 _STATES: Final = {"live": "before", "result": "after"}
-
-
-class _Piece(msgspec.Struct, frozen=True):
-    """The section of an object, and what the index says of it."""
-
-    summary: Summary
-    html: str
 
 
 class _Value(msgspec.Struct, frozen=True):
@@ -94,46 +87,38 @@ class _Row(msgspec.Struct, frozen=True):
     whys: tuple[_Why, ...]
 
 
-def make_printer(title: str) -> HtmlPrinter:
-    """Return the printer. Raises SmpError where Jinja2 is not installed."""
-    return HtmlPrinter(title)
+def make_printer(title: str) -> Printer:
+    """Return the printer of objects as the sections of a page.
+
+    Raises SmpError where Jinja2 is not installed.
+    """
+    environment()
+    return Printer(_section, start=partial(_Page, title or "smp"))
 
 
-class HtmlPrinter:
-    """Prints objects as the sections of a page."""
-
-    def __init__(self, title: str) -> None:
-        self._title = title or "smp"
+def _section(report: ObjectReport) -> str:
+    """Return the section of an object, with its summary."""
+    columns = _columns(report)
+    rows = [*islice(_rows(report, columns), _MOST_ROWS + 1)]
+    html = (
         environment()
-
-    def piece(self, report: ObjectReport) -> str:
-        """Return the section of an object, with its summary."""
-        columns = _columns(report)
-        rows = [*islice(_rows(report, columns), _MOST_ROWS + 1)]
-        html = (
-            environment()
-            .get_template("object.html")
-            .render(
-                report=report,
-                columns=[*columns.values()],
-                rows=rows[:_MOST_ROWS],
-                is_cut=len(rows) > _MOST_ROWS,
-                most=_MOST_ROWS,
-                findings=[
-                    f for f in report.findings if f.origin not in ("cause", "failure")
-                ],
-                equal=sum(row.is_equal for row in rows),
-                patch=""
-                if report.patch is None
-                else cut(yaml_text(report.patch), 5 * _LONGEST_VALUE),
-            )
+        .get_template("object.html")
+        .render(
+            report=report,
+            columns=[*columns.values()],
+            rows=rows[:_MOST_ROWS],
+            is_cut=len(rows) > _MOST_ROWS,
+            most=_MOST_ROWS,
+            findings=[
+                f for f in report.findings if f.origin not in ("cause", "failure")
+            ],
+            equal=sum(row.is_equal for row in rows),
+            patch=""
+            if report.patch is None
+            else cut(yaml_text(report.patch), 5 * _LONGEST_VALUE),
         )
-        summary = summary_of(report)
-        return msgspec.json.encode(_Piece(summary, html)).decode()
-
-    def begin(self) -> Composition:
-        """Return a page that sections are added to."""
-        return _Page(self._title)
+    )
+    return Piece.of(report, html).encoded()
 
 
 class _Page:
@@ -148,10 +133,10 @@ class _Page:
 
     def add(self, piece: str) -> Iterator[str]:
         """Keep a section."""
-        decoded = msgspec.json.decode(piece, type=_Piece)
-        self._totals.add(decoded.summary)
+        decoded = msgspec.json.decode(piece, type=Piece)
+        self._totals.add(decoded.summary.verdict, decoded.summary.levels)
         self._summaries.append(decoded.summary)
-        self._sizes.append(self._sections.write(decoded.html.encode()))
+        self._sizes.append(self._sections.write(decoded.text.encode()))
         yield from ()
 
     def end(self) -> Iterator[str]:
@@ -163,7 +148,7 @@ class _Page:
         yield str(
             template.opening(
                 title=self._title,
-                totals=str(self._totals),
+                totals=self._totals.line(),
                 levels=[level for level in LEVELS if self._totals.levels[level]],
                 verdicts=[*self._totals.verdicts],
                 summaries=self._summaries,
@@ -186,9 +171,8 @@ class _Page:
 @cache
 def environment() -> Any:
     """Return Jinja2 with the templates. Raises SmpError where it is not installed."""
-    # Only this format needs it; it is an extra.
     try:
-        import jinja2  # noqa: PLC0415  # see above
+        import jinja2  # noqa: PLC0415  # an extra
     except ImportError as error:
         raise SmpError(
             f"an HTML report needs the package {error.name!r}",

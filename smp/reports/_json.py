@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from smp.documents import dump_json
 from smp.errors import SmpError
 from smp.explain import Cause
 from smp.reports._model import Finding, ObjectReport, Place
-from smp.reports._printing import Composition, Joined
+from smp.reports._printing import Printer
 from smp.reports._values import printable
 from smp.values import ABSENT, JSON, JSONObject
 
 
-def make_printer(_title: str) -> JsonPrinter:
-    """Return the printer."""
-    return JsonPrinter()
+def make_printer(_title: str) -> Printer:
+    """Return the printer of objects as the elements of a JSON list."""
+    return Printer(
+        lambda report: json_text(_record(report)), "[\n", ",\n", "\n]\n", "[]\n"
+    )
 
 
-class JsonPrinter:
-    """Prints objects as the elements of a JSON list."""
-
-    def piece(self, report: ObjectReport) -> str:
-        """Return an object as JSON."""
-        return json_text(_record(report))
-
-    def begin(self) -> Composition:
-        """Return a text that objects are added to."""
-        return Joined("[\n", ",\n", "\n]\n", "[]\n")
+def findings_text(
+    report: ObjectReport, write: Callable[[ObjectReport, Finding, str], JSON]
+) -> str:
+    """Return what is written of each finding of an object, separated by commas."""
+    return ",\n".join(
+        json_text(write(report, finding, fingerprint))
+        for finding, fingerprint in report.fingerprinted()
+    )
 
 
 def json_text(value: JSON) -> str:

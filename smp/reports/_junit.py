@@ -13,87 +13,76 @@ from typing import Final
 from xml.sax.saxutils import escape
 
 from smp.reports._model import Finding, ObjectReport
-from smp.reports._printing import Composition, Joined
+from smp.reports._printing import Printer
 from smp.reports._values import cut, printable
 
 # XML processors have limits of their own on the length of an attribute.
 _LONGEST: Final = 2_000
 
 
-def make_printer(title: str) -> JunitPrinter:
-    """Return the printer."""
-    return JunitPrinter(title)
+def make_printer(title: str) -> Printer:
+    """Return the printer of objects as test suites."""
+    opening = (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        f"<testsuites name={_quoted(title or 'smp')}>\n"
+    )
+    closing = "</testsuites>\n"
+    return Printer(_suite, opening, closing=closing, empty=opening + closing)
 
 
-class JunitPrinter:
-    """Prints objects as test suites."""
-
-    def __init__(self, title: str) -> None:
-        self._title = title or "smp"
-
-    def piece(self, report: ObjectReport) -> str:
-        """Return the test suite of an object."""
-        # What could not be computed is an error of the object itself, see below.
-        failed = [
-            finding
-            for finding in report.findings
-            if finding.level == "error" and finding.origin != "failure"
-        ]
-        others = [finding for finding in report.findings if finding.level != "error"]
-        label = _quoted(report.label)
-        class_name = _quoted(report.place.file or report.kind)
-        errors = 1 if report.error else 0
-        counts = f'tests="{1 + len(failed)}" failures="{len(failed)}"'
-        lines = [
-            f'<testsuite name={label} {counts} errors="{errors}" skipped="0" time="0">',
-            f'  <testcase name={label} classname={class_name} time="0">',
-        ]
-        if report.error:
-            headline = report.error.partition("\n")[0]
-            lines.append(
-                f'    <error message={_quoted(headline)} type="failed">'
-                f"{_text(report.error)}</error>"
-            )
-        # Consumers show the output of a test below it, line by line.
-        output = [f"{report.verdict} ({report.place})", *report.notes]
-        output += [_line(finding) for finding in others]
-        lines.append(f"    <system-out>{_text(chr(10).join(output))}</system-out>")
-        lines.append("  </testcase>")
-        # A consumer tells tests by their names.
-        names: Counter[str] = Counter()
-        for finding in failed:
-            name = f"{report.label}: {finding.path} [{finding.code}]"
-            names[name] += 1
-            if names[name] > 1:
-                name += f" ({names[name]})"
-            message, type_ = _quoted(finding.sentence), _quoted(finding.code)
-            lines_of_finding = [_line(finding)]
-            if finding.place is not None:
-                lines_of_finding.append(str(finding.place))
-            if finding.rule:
-                lines_of_finding.append(finding.rule)
-            details = _text("\n".join(lines_of_finding))
-            lines += [
-                f'  <testcase name={_quoted(name)} classname={class_name} time="0">',
-                f"    <failure message={message} type={type_}>{details}</failure>",
-                "  </testcase>",
-            ]
-        return "".join(f"{line}\n" for line in [*lines, "</testsuite>"])
-
-    def begin(self) -> Composition:
-        """Return a document without test suites."""
-        opening = (
-            '<?xml version="1.0" encoding="UTF-8"?>\n'
-            f"<testsuites name={_quoted(self._title)}>\n"
+def _suite(report: ObjectReport) -> str:
+    """Return the test suite of an object."""
+    # What could not be computed is an error of the object itself, see below.
+    failed = [
+        finding
+        for finding in report.findings
+        if finding.level == "error" and finding.origin != "failure"
+    ]
+    others = [finding for finding in report.findings if finding.level != "error"]
+    label = _quoted(report.label)
+    class_name = _quoted(report.place.file or report.kind)
+    errors = 1 if report.error else 0
+    counts = f'tests="{1 + len(failed)}" failures="{len(failed)}"'
+    lines = [
+        f'<testsuite name={label} {counts} errors="{errors}" skipped="0" time="0">',
+        f'  <testcase name={label} classname={class_name} time="0">',
+    ]
+    if report.error:
+        headline = report.error.partition("\n")[0]
+        lines.append(
+            f'    <error message={_quoted(headline)} type="failed">'
+            f"{_text(report.error)}</error>"
         )
-        closing = "</testsuites>\n"
-        return Joined(opening, closing=closing, empty=opening + closing)
+    # Consumers show the output of a test below it, line by line.
+    output = [f"{report.verdict} ({report.place})", *report.notes]
+    output += [_line(finding) for finding in others]
+    lines.append(f"    <system-out>{_text(chr(10).join(output))}</system-out>")
+    lines.append("  </testcase>")
+    # A consumer tells tests by their names.
+    names: Counter[str] = Counter()
+    for finding in failed:
+        name = f"{report.label}: {finding.path} [{finding.code}]"
+        names[name] += 1
+        if names[name] > 1:
+            name += f" ({names[name]})"
+        message, type_ = _quoted(finding.sentence), _quoted(finding.code)
+        lines_of_finding = [_line(finding)]
+        if finding.place is not None:
+            lines_of_finding.append(str(finding.place))
+        if finding.rule:
+            lines_of_finding.append(finding.rule)
+        details = _text("\n".join(lines_of_finding))
+        lines += [
+            f'  <testcase name={_quoted(name)} classname={class_name} time="0">',
+            f"    <failure message={message} type={type_}>{details}</failure>",
+            "  </testcase>",
+        ]
+    return "".join(f"{line}\n" for line in [*lines, "</testsuite>"])
 
 
 def _line(finding: Finding) -> str:
-    where = f"{finding.path}: " if finding.path.steps else ""
     remedy = f"; remedy: {finding.remedy}" if finding.remedy else ""
-    return f"{finding.level}: {where}{finding.sentence}{remedy} [{finding.code}]"
+    return f"{finding.level}: {finding.text}{remedy} [{finding.code}]"
 
 
 def _quoted(text: str) -> str:

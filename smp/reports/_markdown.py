@@ -13,17 +13,20 @@ one after the other, as long as there is room.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from smp.explain import Cause
 from smp.reports._findings import ABOUT_LISTS
-from smp.reports._model import Finding, ObjectReport
-from smp.reports._printing import Composition
-from smp.reports._totals import Summary, Totals, number, summary_of
+from smp.reports._model import LEVELS, Finding, ObjectReport
+from smp.reports._printing import Printer
+from smp.reports._totals import Piece, Summary, Totals, number
 from smp.reports._values import ANNOTATION, cut, printable, shown_change, yaml_text
 from smp.values import same
+
+if TYPE_CHECKING:
+    from smp.explain import Cause
 
 # The longest body of a comment that GitHub takes, in characters.
 LIMIT: Final = 65_536
@@ -47,34 +50,16 @@ _LINKS: Final = (("://", "&#58;//"), ("www.", "www&#46;"))
 _ZERO_WIDTH_SPACE: Final = "\u200b"
 
 
-class _Piece(msgspec.Struct, frozen=True):
-    """The text of an object, and what decides whether and where it is written."""
+def make_printer(title: str) -> Printer:
+    """Return the printer of objects as folded sections."""
 
-    summary: Summary
-    text: str
+    def piece(report: ObjectReport) -> str:
+        made = Piece.of(report, "")
+        if made.summary.level or report.verdict not in ("unchanged", "checked"):
+            made = Piece(made.summary, _section(report, made.summary))
+        return made.encoded()
 
-
-def make_printer(title: str) -> MarkdownPrinter:
-    """Return the printer."""
-    return MarkdownPrinter(title)
-
-
-class MarkdownPrinter:
-    """Prints objects as folded sections."""
-
-    def __init__(self, title: str) -> None:
-        self._title = title or "smp"
-
-    def piece(self, report: ObjectReport) -> str:
-        """Return the section of an object, with its summary."""
-        summary = summary_of(report)
-        is_shown = bool(summary.level) or report.verdict not in ("unchanged", "checked")
-        text = _section(report, summary) if is_shown else ""
-        return msgspec.json.encode(_Piece(summary, text)).decode()
-
-    def begin(self) -> Composition:
-        """Return a text that sections are added to."""
-        return _Comment(self._title)
+    return Printer(piece, start=partial(_Comment, title or "smp"))
 
 
 class _Comment:
@@ -89,11 +74,12 @@ class _Comment:
 
     def add(self, piece: str) -> Iterator[str]:
         """Keep a section, as far as it can still be written."""
-        decoded = msgspec.json.decode(piece, type=_Piece)
-        self._totals.add(decoded.summary)
+        decoded = msgspec.json.decode(piece, type=Piece)
+        summary = decoded.summary
+        self._totals.add(summary.verdict, summary.levels)
         # The text of one object never gets in the way of others of a worse level.
         if decoded.text:
-            rank = decoded.summary.level
+            rank = summary.level
             self._room[rank] -= length(decoded.text)
             if self._room[rank] >= 0:
                 self._sections[rank].append(decoded.text)
@@ -105,7 +91,7 @@ class _Comment:
         """Write the heading, and sections until there is no more room."""
         title = cut(_escaped(self._title), _RESERVE // 4)
         room = LIMIT - _RESERVE
-        yield f"### {title}\n\n{self._totals}\n"
+        yield f"### {title}\n\n{self._totals.line()}\n"
         for rank in _RANKS:
             for text in self._sections[rank]:
                 room -= length(text)
@@ -128,15 +114,8 @@ def length(text: str) -> int:
 
 def _section(report: ObjectReport, summary: Summary) -> str:
     """Return an object as a folded section, cut at whole lines where it is long."""
-    counts = [
-        number(count, level)
-        for level, count in (
-            ("error", summary.error),
-            ("warning", summary.warning),
-            ("note", summary.note),
-        )
-        if count
-    ]
+    levels = summary.levels
+    counts = [number(levels[level], level) for level in LEVELS if level in levels]
     about = ", ".join([report.verdict, *counts])
     label = _html(cut(printable(report.label), _LONGEST_LINE))
     symbol = _SYMBOLS.get(summary.level, "")

@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from smp.explain import Cause
-from smp.hazards import Hazard
 from smp.paths import Path
 from smp.schema.model import ANY, Type
+
+if TYPE_CHECKING:
+    from smp.explain import Cause
+    from smp.hazards import Hazard
 
 Level: TypeAlias = Literal["error", "warning", "note"]
 LEVELS: Final[tuple[Level, ...]] = ("error", "warning", "note")
@@ -21,6 +23,7 @@ Origin: TypeAlias = Literal["cause", "hazard", "violation", "warning", "failure"
 Verdict: TypeAlias = Literal[
     "new", "changed", "unchanged", "removed", "renamed", "failed", "checked"
 ]
+Head: TypeAlias = tuple[str, str, str, str]
 Input: TypeAlias = Literal["manifest", "last-applied", "live", "patch"]
 
 
@@ -58,6 +61,11 @@ class Finding(msgspec.Struct, frozen=True):
     input: Input = "manifest"
     place: Place | None = None
 
+    @property
+    def text(self) -> str:
+        """The sentence behind its path; that of a whole object has none."""
+        return f"{self.path}: {self.sentence}" if self.path.steps else self.sentence
+
 
 class ObjectReport(msgspec.Struct, frozen=True):
     """What happens to one object, and why.
@@ -88,6 +96,18 @@ class ObjectReport(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
     error: str = ""
     type_: Type = ANY
+
+    @classmethod
+    def of_failure(
+        cls, error: str, code: str, place: Place, head: Head = ("", "", "", "")
+    ) -> ObjectReport:
+        """Return the report of what could not be read or computed, and why.
+
+        ``head`` is apiVersion, kind, namespace and name, as far as they are known.
+        """
+        headline = error.partition("\n")[0].removeprefix("smp: error: ")
+        finding = Finding(code, "failure", "error", Path(), headline, place=place)
+        return cls(*head, place, "failed", findings=(finding,), error=error)
 
     @property
     def label(self) -> str:

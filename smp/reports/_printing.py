@@ -1,28 +1,29 @@
-"""Which printer has which name, and what a printer is."""
+"""How texts of objects become one text, and which printer has which name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
-from typing import Final, Literal, Protocol, TypeAlias, get_args
+from typing import (
+    Any,
+    Final,
+    Generic,
+    Literal,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    get_args,
+)
+
+import msgspec
 
 from smp.reports._model import ObjectReport
 
+ItemT = TypeVar("ItemT")
 Format: TypeAlias = Literal[
     "text", "json", "sarif", "junit", "gitlab", "markdown", "html"
 ]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
-
-# Each module has make_printer(title); it is loaded when its format is printed.
-_MODULES: Final[dict[str, str]] = {
-    "text": "_text",
-    "json": "_json",
-    "sarif": "_sarif",
-    "junit": "_junit",
-    "gitlab": "_gitlab",
-    "markdown": "_markdown",
-    "html": "_html",
-}
 
 
 class Composition(Protocol):
@@ -35,42 +36,56 @@ class Composition(Protocol):
         """Yield the rest of the text."""
 
 
-class Joined:
-    """A composition of pieces that are written as they come."""
+class Layout(msgspec.Struct, Generic[ItemT], frozen=True):
+    """How what a run does to each object becomes one text.
 
-    def __init__(
-        self, opening: str = "", separator: str = "", closing: str = "", empty: str = ""
-    ) -> None:
-        self._before = opening
-        self._separator = separator
-        self._closing = closing
-        self._empty = empty
+    ``piece`` returns what the text needs to know of an object; it looks at one only, so
+    that those of a run can be printed by several processes. ``begin`` starts the text
+    that the pieces are put together to: by ``start``, or one after the other, where
+    the empty piece is left out.
+    """
+
+    piece: Callable[[ItemT], str]
+    opening: str = ""
+    separator: str = ""
+    closing: str = ""
+    # The whole text where there is no piece.
+    empty: str = ""
+    start: Callable[[], Composition] | None = None
+    # Warnings are part of the text; otherwise they go to standard error.
+    has_warnings: bool = False
+    has_summary: bool = False
+    # An outcome that failed is part of the text; otherwise it is only an error.
+    has_failures: bool = False
+    # Returns the piece of an object that could not be read or computed.
+    piece_of_failure: Callable[[ObjectReport], str] | None = None
+
+    def begin(self) -> Composition:
+        """Return a text without any object."""
+        return _Joined(self) if self.start is None else self.start()
+
+
+# What prints reports in a format.
+Printer: TypeAlias = Layout[ObjectReport]
+
+
+class _Joined:
+    """Pieces that are written as they come."""
+
+    def __init__(self, layout: Layout[Any]) -> None:
+        self._layout = layout
         self._has_piece = False
 
     def add(self, piece: str) -> Iterator[str]:
         """Write a piece; the empty one is left out."""
         if piece:
-            yield self._before + piece
-            self._before = self._separator
+            layout = self._layout
+            yield (layout.separator if self._has_piece else layout.opening) + piece
             self._has_piece = True
 
     def end(self) -> Iterator[str]:
         """Write the end, or the text without any piece."""
-        yield self._closing if self._has_piece else self._empty
-
-
-class Printer(Protocol):
-    """A format.
-
-    ``piece`` looks at one object only, so that the objects of a report can be printed
-    by several processes; ``begin`` starts the text that the pieces are put together to.
-    """
-
-    def piece(self, report: ObjectReport) -> str:
-        """Return what the text needs to know of an object."""
-
-    def begin(self) -> Composition:
-        """Return a text without any object."""
+        yield self._layout.closing if self._has_piece else self._layout.empty
 
 
 def printed(
@@ -95,6 +110,6 @@ def printer_of(format_: Format, *, title: str = "") -> Printer:
     if format_ not in FORMATS:
         names = ", ".join(FORMATS)
         raise ValueError(f"the formats are {names}, not {format_!r}")
-    module = import_module(f"smp.reports.{_MODULES[format_]}")
-    printer: Printer = module.make_printer(title)
+    # The module of a format is loaded when it is printed.
+    printer: Printer = import_module(f"smp.reports._{format_}").make_printer(title)
     return printer

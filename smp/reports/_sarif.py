@@ -10,17 +10,25 @@ from __future__ import annotations
 import ntpath
 import os
 import re
+from collections.abc import Iterator
+from functools import partial
 from typing import Final
 from urllib.parse import quote
 
+import msgspec
+
 from smp import __version__
 from smp.documents import dump_json
-from smp.reports._findings import Rule, rule_id, rules
-from smp.reports._json import json_text
-from smp.reports._model import Finding, ObjectReport, Place
-from smp.reports._printing import Composition, Joined
+from smp.explain import CAUSES
+from smp.hazards import HAZARDS
+from smp.lint import LINT
+from smp.reports._findings import CAUSE_LEVELS, REFUSED, rule_id
+from smp.reports._json import findings_text
+from smp.reports._model import Finding, Level, ObjectReport, Place
+from smp.reports._printing import Printer
 from smp.reports._values import LONGEST, cut, printable, sentence_of
 from smp.values import JSON, JSONObject
+from smp.violations import VIOLATIONS
 
 _SCHEMA: Final = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"
@@ -28,45 +36,91 @@ _SCHEMA: Final = (
 )
 # A drive, or the two slashes before the name of a server.
 _WINDOWS: Final = re.compile(r"[A-Za-z]:[\\/]|\\\\")
+_BLANK: Final = re.compile(r"\{(\w+)\}")
+# What stands for the blanks of a sentence in the text of its rule.
+_BLANKS: Final = {
+    "controller": "a controller",
+    "owners": "other managers",
+    "by": "",
+    "unknown": "it was never applied",
+    "key": "",
+    "why": "the rules of a union change it",
+    "rule": "the profile of unions",
+    "count": "several",
+    "other_keys": "other keys",
+}
+
 # The name that messages give standard input.
 _NO_FILE: Final = "<stdin>"
 _ROOT: Final = "%SRCROOT%"
 
 
-def make_printer(_title: str) -> SarifPrinter:
-    """Return the printer."""
-    return SarifPrinter()
+class RuleText(msgspec.Struct, frozen=True):
+    """What the findings of one origin and code have in common.
+
+    ``id`` is their origin and their code. A rule without a code stands for all codes of
+    its origin.
+    """
+
+    id: str
+    level: Level
+    sentence: str
+    remedy: str = ""
+    source: str = ""
 
 
-class SarifPrinter:
-    """Prints the findings of objects as the results of one run."""
+def make_printer(_title: str) -> Printer:
+    """Return the printer of the findings of objects as the results of one run."""
+    driver: JSONObject = {
+        "name": "smp",
+        "version": __version__,
+        "fullName": "smp, the strategic merge patch engine for Python",
+        "rules": [_rule(rule) for rule in rules()],
+    }
+    opening = (
+        f'{{"$schema": "{_SCHEMA}",\n"version": "2.1.0",\n"runs": [{{\n'
+        f'"tool": {{"driver": {dump_json(driver)}}},\n'
+        '"columnKind": "unicodeCodePoints",\n'
+        '"results": ['
+    )
+    closing = "]}]}\n"
+    results = partial(findings_text, write=_result)
+    return Printer(results, f"{opening}\n", ",\n", f"\n{closing}", opening + closing)
 
-    def piece(self, report: ObjectReport) -> str:
-        """Return the results of an object, separated by commas."""
-        return ",\n".join(
-            json_text(_result(report, finding, fingerprint))
-            for finding, fingerprint in report.fingerprinted()
+
+def rules() -> Iterator[RuleText]:
+    """Yield the rules of all findings that there can be."""
+    for code, level in CAUSE_LEVELS.items():
+        reason = CAUSES[code]
+        sentence, source = _general(reason.sentence), _general(reason.source)
+        yield RuleText(f"cause/{code}", level, sentence, source=source)
+    # What lint finds is reported as hazards are.
+    for code, described in {**HAZARDS, **LINT}.items():
+        yield RuleText(
+            f"hazard/{code}",
+            described.severity,
+            _general(described.sentence),
+            _general(described.remedy),
+            described.rule,
         )
-
-    def begin(self) -> Composition:
-        """Return a run without results."""
-        driver: JSONObject = {
-            "name": "smp",
-            "version": __version__,
-            "fullName": "smp, the strategic merge patch engine for Python",
-            "rules": [_rule(rule) for rule in rules()],
-        }
-        opening = (
-            f'{{"$schema": "{_SCHEMA}",\n"version": "2.1.0",\n"runs": [{{\n'
-            f'"tool": {{"driver": {dump_json(driver)}}},\n'
-            '"columnKind": "unicodeCodePoints",\n'
-            '"results": ['
-        )
-        closing = "]}]}\n"
-        return Joined(f"{opening}\n", ",\n", f"\n{closing}", opening + closing)
+    for code, meaning in VIOLATIONS.items():
+        sentence, remedy, source = meaning.sentence, meaning.remedy, meaning.source
+        yield RuleText(f"violation/{code}", "error", sentence, remedy, source)
+    yield RuleText("violation", "error", REFUSED.sentence, source=REFUSED.source)
+    yield RuleText("warning", "warning", "a user should know this about the operation")
+    yield RuleText("failure", "error", "the object could not be read or computed")
 
 
-def _rule(rule: Rule) -> JSON:
+def _general(sentence: str) -> str:
+    """Fill in the blanks of a sentence, for a rule that has no values."""
+
+    def words(blank: re.Match[str]) -> str:
+        return _BLANKS.get(blank[1], "...")
+
+    return " ".join(_BLANK.sub(words, sentence).split())
+
+
+def _rule(rule: RuleText) -> JSON:
     # Section 3.49.7: a name that differs from the id.
     words = re.split(r"[-/]", rule.id if "/" in rule.id else f"any-{rule.id}")
     help_text = f"{_capitalized(rule.sentence)}."

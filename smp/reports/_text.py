@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from smp.explain import Cause
 from smp.reports._findings import ABOUT_LISTS
-from smp.reports._model import Finding, ObjectReport
-from smp.reports._printing import Composition, Joined
+from smp.reports._model import ObjectReport
+from smp.reports._printing import Printer
 from smp.reports._values import ANNOTATION, printable, shown_change, yaml_text
 
-
-def make_printer(_title: str) -> TextPrinter:
-    """Return the printer."""
-    return TextPrinter()
+if TYPE_CHECKING:
+    from smp.explain import Cause
 
 
-class TextPrinter:
-    """Prints objects as lines for a reader."""
-
-    def piece(self, report: ObjectReport) -> str:
-        """Return the lines of an object."""
-        return "".join(f"{printable(line)}\n" for line in _lines(report))
-
-    def begin(self) -> Composition:
-        """Return a text that objects are added to."""
-        return Joined(separator="\n")
+def make_printer(_title: str) -> Printer:
+    """Return the printer of objects as lines for a reader."""
+    return Printer(
+        lambda report: "".join(f"{printable(line)}\n" for line in _lines(report)),
+        separator="\n",
+    )
 
 
 def _lines(report: ObjectReport) -> Iterator[str]:
@@ -42,20 +36,15 @@ def _lines(report: ObjectReport) -> Iterator[str]:
     }
     for finding in report.findings:
         if finding.origin not in ("cause", "failure"):
-            yield from _finding_lines(finding)
+            yield f"  {finding.level}: {finding.text} [{finding.code}]"
+            if finding.remedy:
+                yield f"      remedy: {finding.remedy}"
     has_news = report.verdict in ("new", "changed", "renamed")
     if has_news and report.patch and not report.causes:
         yield from (f"  {line}" for line in yaml_text(report.patch).splitlines())
     for cause in report.causes:
         mark = "! " if (cause.path, cause.code) in in_causes else ""
         yield from _cause_lines(cause, mark)
-
-
-def _finding_lines(finding: Finding) -> Iterator[str]:
-    where = f"{finding.path}: " if finding.path.steps else ""
-    yield f"  {finding.level}: {where}{finding.sentence} [{finding.code}]"
-    if finding.remedy:
-        yield f"      remedy: {finding.remedy}"
 
 
 def _cause_lines(cause: Cause, mark: str) -> Iterator[str]:

@@ -1,70 +1,97 @@
-"""How many objects of each verdict, and findings of each level, a report has."""
+"""How many objects of each verdict, and findings of each level, a run has."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 import msgspec
 
-from smp.reports._findings import counted
 from smp.reports._model import LEVELS, ObjectReport
 from smp.reports._values import printable
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """What a composition knows of one object."""
+    """What a composition knows of one object, beside its text."""
 
     label: str
     place: str
     verdict: str
-    error: int = 0
-    warning: int = 0
-    note: int = 0
+    levels: dict[str, int]
 
     @property
     def level(self) -> str:
         """The worst level of the findings; the verdict "failed" counts as an error."""
-        if self.error or self.verdict == "failed":
+        if self.verdict == "failed":
             return "error"
-        if self.warning:
-            return "warning"
-        return "note" if self.note else ""
+        return next((level for level in LEVELS if level in self.levels), "")
 
 
-def summary_of(report: ObjectReport) -> Summary:
-    """Return what a composition needs to know of an object."""
-    counts = {str(level): count for level, count in counted(report.findings).items()}
-    label, place = printable(report.label), printable(str(report.place))
-    return Summary(label, place, report.verdict, **counts)
+class Piece(msgspec.Struct, frozen=True):
+    """What a composition that begins with a summary needs to know of an object."""
+
+    summary: Summary
+    text: str
+
+    @classmethod
+    def of(cls, report: ObjectReport, text: str) -> Piece:
+        """Return the piece of an object with its text."""
+        levels = Counter[str](finding.level for finding in report.findings)
+        label, place = printable(report.label), printable(str(report.place))
+        return cls(Summary(label, place, report.verdict, {**levels}), text)
+
+    def encoded(self) -> str:
+        """Return the piece as a text, which another process may have made."""
+        return msgspec.json.encode(self).decode()
 
 
 class Totals:
-    """The counts of all objects so far."""
+    """The counts of all objects so far.
 
-    def __init__(self) -> None:
+    ``set_aside`` are the differences that do not count, by the reason.
+    """
+
+    def __init__(self, number_format: str = "") -> None:
+        self._format = number_format
         self.verdicts: Counter[str] = Counter()
         self.levels: Counter[str] = Counter()
+        self.set_aside: Counter[str] = Counter()
 
-    def add(self, summary: Summary) -> None:
+    def add(
+        self,
+        verdict: str,
+        levels: Mapping[str, int] | None = None,
+        set_aside: Mapping[str, int] | None = None,
+    ) -> None:
         """Count an object."""
-        self.verdicts[summary.verdict] += 1
-        self.levels["error"] += summary.error
-        self.levels["warning"] += summary.warning
-        self.levels["note"] += summary.note
+        self.verdicts[verdict] += 1
+        self.levels.update(levels or {})
+        self.set_aside.update(set_aside or {})
 
-    def __str__(self) -> str:
+    def line(self, skipped: int = 0) -> str:
         """Return ``2 objects: 1 changed, 1 unchanged; 3 warnings``."""
         total = self.verdicts.total()
-        text = number(total, "object")
-        if total:
-            counts = [f"{count} {word}" for word, count in self.verdicts.items()]
-            text += f": {', '.join(counts)}"
-        found = [
-            number(self.levels[level], level) for level in LEVELS if self.levels[level]
-        ]
-        return f"{text}; {', '.join(found)}" if found else text
+        counts = {**self.verdicts, **({"skipped": skipped} if skipped else {})}
+        text = number(total, "object", self._format)
+        if counts:
+            text += f": {list_counts(counts, self._format)}"
+        levels = [name for name in LEVELS if self.levels[name]]
+        if levels:
+            text += f"; {', '.join(number(self.levels[name], name) for name in levels)}"
+        if self.set_aside:
+            differences = number(self.set_aside.total(), "difference")
+            text += f"; {differences} set aside: {list_counts(self.set_aside)}"
+        return text
 
 
-def number(count: int, noun: str) -> str:
+def list_counts(counts: Mapping[str, int], number_format: str = "") -> str:
+    """Return how many there are of each name: ``1 changed, 2 unchanged``."""
+    return printable(
+        ", ".join(f"{count:{number_format}} {name}" for name, count in counts.items())
+    )
+
+
+def number(count: int, noun: str, number_format: str = "") -> str:
     """Return a number with its noun, ``2 objects``."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    ending = "es" if noun.lower().endswith("patch") else "s"
+    return f"{count:{number_format}} {noun}{'' if count == 1 else ending}"

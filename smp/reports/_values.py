@@ -61,9 +61,8 @@ def yaml_text(value: JSON) -> str:
 
 def sentence_of(report: ObjectReport, finding: Finding) -> str:
     """Return a finding with its object, path and remedy, for formats without these."""
-    place = f"{finding.path}: " if finding.path.steps else ""
     remedy = f" Remedy: {finding.remedy}." if finding.remedy else ""
-    text = f"{report.label}: {place}{finding.sentence}{remedy}"
+    text = f"{report.label}: {finding.text}{remedy}"
     return cut(printable(text), _LONGEST_SENTENCE)
 
 

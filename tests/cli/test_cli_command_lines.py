@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import click
@@ -10,25 +9,42 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smp.cli._click import as_click_command
-from smp.cli._commands import DECLARED, Command, Option, parse
+from smp.cli._click import DeclaredCommand
+from smp.cli._commands import (
+    COMMANDS,
+    Command,
+    CommandOption,
+    load_command,
+    parse,
+)
 from tests.support.command import process, run
 
-COMMANDS: dict[str, Command] = {
-    name: import_module(f"smp.cli.{name}").COMMAND for name in sorted(DECLARED)
-}
+
+def declared() -> dict[tuple[str, ...], Command]:
+    """Return all commands by their names."""
+    found: dict[tuple[str, ...], Command] = {}
+    for name in COMMANDS:
+        command = load_command(name)
+        if isinstance(command, Command):
+            found[name,] = command
+        else:
+            found |= {(name, below): each for below, each in command.commands.items()}
+    return found
+
+
+DECLARED = declared()
 FLAGS = sorted(
-    {flag for command in COMMANDS.values() for o in command.options for flag in o.flags}
+    {flag for command in DECLARED.values() for o in command.options for flag in o.flags}
 )
 WORDS = ["old.yaml", "-", "", "json", "report", "7", "0", "-1", "x y", "é", "*.yaml"]
 
 
 def values_of_click(words: list[str]) -> dict[str, Any] | None:
     """Return what click reads; None for a command line with an error."""
-    name, *rest = words
-    command = as_click_command(name, COMMANDS[name])
+    names = next(names for names in DECLARED if (*words[: len(names)],) == names)
+    command = DeclaredCommand(names, DECLARED[names])
     try:
-        return command.make_context(name, rest).params
+        return command.make_context(names[-1], words[len(names) :]).params
     except (click.ClickException, click.exceptions.Exit):
         return None
 
@@ -52,6 +68,15 @@ USUAL = [
     "patch live.yaml -p {} --type merge",
     "patch live.yaml --patch-file patch.json --crd a --crd b --openapi c",
     "patch --patch {} live.yaml --show-secrets --unknown-fields merge",
+    "cluster apply -f new.yaml --server-side --timeout 1m30s --grace-period 5",
+    "cluster wait -f new.yaml",
+    "cluster get deploy web -A",
+    "openapi convert openapi.json --to v3 --no-defaults",
+    "schema compile a.json b.json -o out --source x",
+    "schema versions",
+    "serve --port 0 --seed 7 --kubeconfig kubeconfig.yaml --no-ratchet",
+    "test cases.yaml --update",
+    "doctor -o json",
 ]
 
 
@@ -69,7 +94,14 @@ def test_a_usual_line_is_read_without_click_and_as_click_reads_it(line: str) -> 
         "-h",
         "apply -h",
         "apply --help -f x",
-        "schema versions",
+        "schema",
+        "schema version",
+        "schema compile a.json",
+        "cluster wait -f x --timeout long",
+        "cluster apply -f x --wait=false",
+        "serve --port 65536",
+        "serve --kubeconfig .",
+        "serve --seed -1",
         "aply -f x",
         "apply -fx",
         "apply -f",
@@ -105,7 +137,7 @@ def test_variables_are_left_to_click(
     assert parse(words) is None
 
 
-def command_words(option: Option) -> st.SearchStrategy[list[str]]:
+def command_words(option: CommandOption) -> st.SearchStrategy[list[str]]:
     """Make the words of an option, which may be wrong."""
     flag = st.sampled_from([*option.flags, option.opposite or option.flags[0]])
     value = st.sampled_from([*option.choices, *WORDS])
@@ -119,13 +151,14 @@ def command_words(option: Option) -> st.SearchStrategy[list[str]]:
 
 @st.composite
 def command_lines(draw: st.DrawFn) -> list[str]:
-    name = draw(st.sampled_from(sorted(COMMANDS)))
-    parts = st.one_of(
-        st.sampled_from(COMMANDS[name].options).flatmap(command_words),
-        st.sampled_from([*WORDS, *FLAGS, "--", "-x"]).map(lambda word: [word]),
-    )
+    names = draw(st.sampled_from(sorted(DECLARED)))
+    others = st.sampled_from([*WORDS, *FLAGS, "--", "-x"]).map(lambda word: [word])
+    options = DECLARED[names].options
+    parts = others
+    if options:
+        parts = st.one_of(st.sampled_from(options).flatmap(command_words), others)
     return [
-        name,
+        *names,
         *(word for part in draw(st.lists(parts, max_size=5)) for word in part),
     ]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import smp
-from smp.cli import _installation
+from smp.cli import doctor
 from smp.values import as_list, as_object, as_text
 from tests.support.command import run
 
@@ -31,7 +31,7 @@ def _installed_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata, "version", version_of)
     monkeypatch.setattr(metadata, "distributions", lambda: iter(()))
     # Each is asked in its own test.
-    monkeypatch.setattr(_installation, "_PROGRAMS", ())
+    monkeypatch.setattr(doctor, "_PROGRAMS", ())
 
 
 def write_program(folder: Path, name: str, text: str) -> None:
@@ -99,7 +99,7 @@ def test_sources_that_nothing_installed_are_no_problem(
     real = metadata.version
     absent = {smp.__distribution__}
     monkeypatch.setattr(metadata, "version", missing(absent, real))
-    monkeypatch.setattr("smp.cli._installation.requirements_of", lambda _extra: [])
+    monkeypatch.setattr("smp.cli.doctor.requirements_of", lambda _extra: [])
     ran = run("doctor")
     assert ran.exit_code == 0
     assert "packages    not known: nothing installed smp" in ran.stdout
@@ -148,7 +148,7 @@ def test_libraries_for_another_python_are_a_problem(
 ) -> None:
     (tmp_path / "values.cpython-39-x86_64-linux-gnu.so").touch()
     monkeypatch.setattr(smp, "__path__", [str(tmp_path), *smp.__path__])
-    found = _installation.installation()
+    found = doctor.installation()
     assert found.engine == "interpreted"
     (problem,) = found.problems
     assert "compiled for another Python: values.cpython-39" in problem.sentence
@@ -176,9 +176,9 @@ def test_a_program_is_asked_for_its_version(
 ) -> None:
     write_program(tmp_path, "etcd", text)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    monkeypatch.setattr(_installation, "_TIME_LIMIT", 0.3)
-    monkeypatch.setattr(_installation, "_PROGRAMS", (("etcd", "--version", "tests"),))
-    (program,) = _installation.installation().programs
+    monkeypatch.setattr(doctor, "_TIME_LIMIT", 0.3)
+    monkeypatch.setattr(doctor, "_PROGRAMS", (("etcd", "--version", "tests"),))
+    (program,) = doctor.installation().programs
     assert (program.path, program.version) == (str(tmp_path / "etcd"), version)
     assert problem in program.problem
     assert f"{version}" in run("doctor").stdout
@@ -187,7 +187,7 @@ def test_a_program_is_asked_for_its_version(
 def test_a_program_that_is_absent_is_no_problem(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(_installation, "_PROGRAMS", (("no-such", "version", "tests"),))
+    monkeypatch.setattr(doctor, "_PROGRAMS", (("no-such", "version", "tests"),))
     ran = run("doctor")
     assert ran.exit_code == 0
     assert "no-such         not found; for tests" in ran.stdout

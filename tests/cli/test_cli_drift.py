@@ -24,7 +24,8 @@ import smp
 from benchmarks.fleets import Rates, pairs
 from smp.cli._drift_history import path_of
 from smp.cli._drift_pairs import Parts
-from smp.cli._drift_run import Found, Workers
+from smp.cli._drift_run import Found
+from smp.cli._workers import WorkerPool
 from smp.cluster import Cluster
 from smp.documents import dump_yaml
 from smp.testing import KubernetesApi
@@ -238,7 +239,7 @@ def test_any_number_of_processes_gives_the_same_rows(
     files: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = drift(*files, "-o", "ndjson").stdout
-    monkeypatch.setattr("smp.cli._drift_run._LARGE", 1)
+    monkeypatch.setattr("smp.cli.drift.LARGE", 1)
     monkeypatch.setattr("smp.cli._drift_pairs._SHARE", 20_000)
     assert run("drift", *files, "-o", "ndjson", "--jobs", "2").stdout == expected
 
@@ -477,7 +478,7 @@ def test_an_interrupt_after_some_rows_leaves_a_complete_output(
 ) -> None:
     requested = Requested()
 
-    unpatched = Workers.found
+    unpatched = WorkerPool.results
 
     def found(*arguments: Any) -> Iterator[Found]:
         for some in unpatched(*arguments):
@@ -486,7 +487,7 @@ def test_an_interrupt_after_some_rows_leaves_a_complete_output(
 
     monkeypatch.setattr("smp.cli._drift_pairs._SHARE", 50_000)
     monkeypatch.setattr("smp.cli.drift.Interruption", lambda: requested)
-    monkeypatch.setattr(Workers, "found", found)
+    monkeypatch.setattr(WorkerPool, "results", found)
     broken = Path(LIVE).read_text() + "{broken\n"
     Path(LIVE).write_text(broken)
     ran = drift(*files, "-o", format_, "--all")
@@ -551,7 +552,7 @@ def test_a_large_fleet_is_compared_where_the_system_tells_no_affinity(
     files: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As on macOS and on Windows."""
-    monkeypatch.setattr("smp.cli._drift_run._LARGE", 0)
+    monkeypatch.setattr("smp.cli.drift.LARGE", 0)
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
     ran = run("drift", *files, "-o", "ndjson")

@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smp.cli._identity import Identity
+from smp.cli._identity import ObjectIdentity
 from smp.cli._objects import Entry, Listing, Pairing, numbered
 from smp.last_applied import LAST_APPLIED
 from tests.support.command import Ran, config_map, run, values
@@ -88,7 +88,9 @@ def entries_of(names: list[tuple[str, str]]) -> list[Entry]:
     """Make entries of names and namespaces."""
     return [
         *numbered(
-            Entry(Identity("v1", "ConfigMap", namespace, name), "x.yaml", line, 0, 0)
+            Entry(
+                ObjectIdentity("v1", "ConfigMap", namespace, name), "x.yaml", line, 0, 0
+            )
             for line, (name, namespace) in enumerate(names, 1)
         )
     ]

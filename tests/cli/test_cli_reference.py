@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from smp.cli._group import cli
+from smp.cli._click import cli
 from smp.cli._reference import reference
 from smp.testing import KubernetesApi
 from tests.support.command import run

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smp.cli._likeness import alike, leaves_of
+from smp.cli._renames import alike, leaves_of
 from smp.values import JSON, JSONObject
 from tests.support.command import config_map, run
 from tests.support.strategies import json_values

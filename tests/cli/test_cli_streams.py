@@ -97,8 +97,8 @@ def test_a_reader_that_leaves_ends_the_command_as_it_ends_others() -> None:
 def test_processes_print_what_one_process_prints(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("smp.cli._run._LARGE", 0)
-    monkeypatch.setattr("smp.cli._run._SHARE", 3000)
+    monkeypatch.setattr("smp.cli._workers._LARGE", 0)
+    monkeypatch.setattr("smp.cli._workers._SHARE", 3000)
     text = Path("many.yaml").read_text().replace("name-7", "other-7")
     Path("other.yaml").write_text(f"{text}---\nkind: [\n---\napiVersion: v1\n")
     for output in ("yaml", "json", "report", "jsonpatch"):

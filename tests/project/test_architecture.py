@@ -16,7 +16,7 @@ from typing import Any, Final
 import click
 import pytest
 
-from smp.cli._group import cli
+from smp.cli._click import cli
 from tests.support.examples import python_examples, run_example
 from tests.support.paths import DOCS, ROOT
 from tests.support.rows import each_row

@@ -18,9 +18,9 @@ import smp
 from smp.explain import CAUSES
 from smp.hazards import HAZARDS
 from smp.reports import FORMATS, Format, ObjectReport, printed
-from smp.reports._findings import CAUSE_LEVELS, rules
+from smp.reports._findings import CAUSE_LEVELS
 from smp.reports._markdown import LIMIT, length
-from smp.reports._sarif import uri_of
+from smp.reports._sarif import rules, uri_of
 from smp.values import JSONObject
 from tests.support.paths import DATA
 from tests.support.reports import applied_report, failed_report, named_report

@@ -1,0 +1,179 @@
+"""Computing what a run prints: in this process, or by several ones in the same order.
+
+An interrupt is for the process that prints; the others end with it. What a process
+raises is raised here, when it is the turn of its result.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Protocol, TypeVar
+
+from smp.cli._interrupts import follow_parent
+from smp.cli._objects import Row
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ProcessPoolExecutor
+
+# From so many bytes on it pays to start processes; each gets so many at a time.
+_LARGE: Final = 2**21
+_SHARE: Final = 2**17
+# So many shares wait for each process, so that none waits for the output.
+_SHARES_AHEAD: Final = 3
+# Windows waits for so many processes at most.
+_MOST_PROCESSES: Final = 61
+
+ItemT = TypeVar("ItemT")
+ItemT_contra = TypeVar("ItemT_contra", contravariant=True)
+ResultT = TypeVar("ResultT")
+ResultT_co = TypeVar("ResultT_co", covariant=True)
+RowT = TypeVar("RowT", bound=Row)
+
+
+class Worker(Protocol[ItemT_contra, ResultT_co]):
+    """What makes the result of an item, in this process or in another one."""
+
+    def result(self, item: ItemT_contra, /) -> ResultT_co:
+        """Return the result of an item; an error is one, too."""
+
+
+class WorkerPool(Generic[ItemT, ResultT]):
+    """``jobs`` processes, once they are started, or this one. To be closed.
+
+    0 is a process for each core. A process that is forked has all that was read so far;
+    one that is spawned gets the worker, and calls ``prepare`` while this process still
+    reads.
+    """
+
+    def __init__(
+        self,
+        worker: Worker[ItemT, ResultT],
+        jobs: int,
+        method: Literal["fork", "spawn"] = "fork",
+        prepare: Callable[[], object] | None = None,
+    ) -> None:
+        self._worker = worker
+        self._method = method
+        self._prepare = prepare
+        self._executor: ProcessPoolExecutor | None = None
+        if not jobs and hasattr(os, "sched_getaffinity"):
+            # The cores that this process may use.
+            jobs = len(os.sched_getaffinity(0))
+        # Not every system tells that.
+        self._jobs = min(jobs or os.cpu_count() or 1, _MOST_PROCESSES)
+
+    @property
+    def may_start(self) -> bool:
+        """Whether there can be other processes."""
+        return self._jobs > 1 and (self._method == "spawn" or sys.platform == "linux")
+
+    @property
+    def is_started(self) -> bool:
+        """Whether there are other processes."""
+        return self._executor is not None
+
+    def start(self) -> None:
+        """Start the processes, unless they are or there is to be one."""
+        if self._executor is not None or not self.may_start:
+            return
+        import multiprocessing  # noqa: PLC0415  # 20 ms; small inputs need one process
+        from concurrent.futures import (  # noqa: PLC0415  # it loads multiprocessing
+            ProcessPoolExecutor,
+        )
+
+        self._executor = ProcessPoolExecutor(
+            self._jobs,
+            multiprocessing.get_context(self._method),
+            initializer=_begin_work,
+            initargs=(os.getpid(), self._worker, self._prepare),
+        )
+        # The first call starts all processes.
+        self._executor.submit(os.getpid)
+
+    def results(self, shares: Iterable[list[ItemT]]) -> Generator[ResultT, None, None]:
+        """Yield the result of each item of the shares, in order."""
+        executor = self._executor
+        if executor is None:
+            for item in chain.from_iterable(shares):
+                yield self._worker.result(item)
+            return
+        # Items are listed, and results are kept, only some shares ahead of the output.
+        pending: deque[Future[list[ResultT]]] = deque()
+        for share in shares:
+            pending.append(executor.submit(_work_on_share, share))
+            if len(pending) > _SHARES_AHEAD * self._jobs:
+                yield from pending.popleft().result()
+        while pending:
+            yield from pending.popleft().result()
+
+    def close(self) -> None:
+        """End the processes; the output may end before all is computed."""
+        if self._executor is not None:
+            self._executor.shutdown(cancel_futures=True)
+
+
+_worker: Worker[Any, Any]
+
+
+def _begin_work(
+    parent: int, worker: Worker[Any, Any], prepare: Callable[[], object] | None
+) -> None:
+    global _worker  # noqa: PLW0603  # what each process of a pool has
+    if sys.platform == "linux":
+        follow_parent(parent)
+    if prepare is not None:
+        prepare()
+    _worker = worker
+
+
+def _work_on_share(items: list[Any]) -> list[Any]:
+    return [_worker.result(item) for item in items]
+
+
+def results_of(
+    rows: Iterable[RowT], worker: Worker[RowT, ResultT], jobs: int
+) -> Generator[ResultT, None, None]:
+    """Yield the result of each row, in order; of large inputs by ``jobs`` processes."""
+    pool = WorkerPool(worker, jobs)
+    remaining = iter(rows)
+    first: list[RowT] = []
+    if pool.may_start:
+        size = 0
+        for row in remaining:
+            first.append(row)
+            size += _size_of(row)
+            if size >= _LARGE:
+                pool.start()
+                break
+    all_rows = chain(first, remaining)
+    try:
+        # One by one in this process, so that each is printed before the next is read.
+        if pool.is_started:
+            yield from pool.results(_shares_of(all_rows))
+        else:
+            yield from pool.results([row] for row in all_rows)
+    finally:
+        pool.close()
+
+
+def _shares_of(rows: Iterable[RowT]) -> Iterator[list[RowT]]:
+    """Divide rows into shares that take about as long each."""
+    share: list[RowT] = []
+    size = 0
+    for row in rows:
+        share.append(row)
+        size += _size_of(row)
+        if size >= _SHARE:
+            yield share
+            share, size = [], 0
+    if share:
+        yield share
+
+
+def _size_of(row: Row) -> int:
+    partners = [partner for partner in row.partners if partner is not None]
+    return sum(entry.length for entry in (row.entry, *partners))
