@@ -1,6 +1,21 @@
-"""What a server does with an updated object: it normalizes unions, and validates.
+"""The steps of a server, from an object that a request asks for to the one it stores.
 
-Both are rules that share one walk, over what the update changed.
+They are in the order of k8s.io/apiserver: endpoints/handlers/patch.go and create.go
+make the object, registry/rest/create.go and update.go prepare and validate it. A caller
+takes the steps that its server takes:
+
+1. ``decode_object``: types, fields that are not known, what cannot be decoded. An apply
+   has compared its configuration with the types before anything changed that (Go:
+   structuredMergeManager.Apply).
+2. ``as_requested``: typed storage, and the defaults, as a field manager sees them.
+   ``as_stored`` is the same without the managers.
+3. What the endpoint does not write is as it was (Go: PrepareForUpdate). Field managers
+   do not look at it either (Go: ResetFields), whether it comes before or after them.
+4. Managed fields: ``smp.managed_fields.track``, or an apply.
+5. Admission, the hook of a caller.
+6. ``updated``: unions are normalized, and the object is validated (KEP-1027).
+
+The rules of the last step share one walk, over what the update changed.
 """
 
 from __future__ import annotations
@@ -9,13 +24,15 @@ from typing import Final
 
 import msgspec
 
+from smp.conformance import ConformanceRule, Misfit, conforming
 from smp.defaults import with_defaults
 from smp.enums import ENUM_INTEREST, EnumRule
 from smp.errors import ApplyWarning, UnionError
+from smp.paths import Path
 from smp.schema.model import Schema
 from smp.schema.plan import Interests, plan_of
 from smp.schema.walk import Rule, Walk
-from smp.typed_storage import stored
+from smp.typed_storage import decoding_problem, stored
 from smp.unions import (
     CONTRADICTION_INTEREST,
     NORMALIZATION_INTERESTS,
@@ -34,6 +51,19 @@ from smp.unions import (
 )
 from smp.values import ABSENT, JSONObject, as_object
 from smp.violations import Violation
+
+
+class Decoded(msgspec.Struct, frozen=True):
+    """An object as a server decodes it, and what is wrong with it.
+
+    ``misfits`` are values of a wrong type, at which a decoder fails; ``problem`` is a
+    text that its type does not allow, such as a quantity that is none.
+    """
+
+    object: JSONObject
+    unknown_fields: tuple[Path, ...] = ()
+    misfits: tuple[Misfit, ...] = ()
+    problem: str = ""
 
 
 class Update(msgspec.Struct, frozen=True):
@@ -140,6 +170,51 @@ def updated(  # noqa: PLR0913  # what led to the object, and what to judge it by
         tuple(normalization.warnings),
         (*validation.violations, *others),
     )
+
+
+def decode_object(
+    new: JSONObject,
+    old: JSONObject | None,
+    schema: Schema,
+    *,
+    typed: bool,
+    custom: bool,
+    prunes: bool = True,
+) -> Decoded:
+    """Compare an object with the types of its kind, and drop what a server drops.
+
+    With ``typed`` the object goes into typed storage next, which makes zero values of
+    nulls; the nulls of a ``custom`` resource stay. Unknown fields are dropped where the
+    server ``prunes``. What the object shares with ``old`` is not visited. Raises
+    RecursionError. Go: the decoders of apimachinery and of apiextensions-apiserver.
+    """
+    if new is old:
+        return Decoded(new)
+    rule = ConformanceRule(
+        prunes=prunes,
+        keeps_nulls=custom or typed,
+        null_elements=typed and not custom,
+    )
+    obj = conforming(new, old, schema, rule)
+    problem = ""
+    if typed and not rule.misfits:
+        problem = decoding_problem(obj, schema, old)
+    return Decoded(obj, tuple(rule.unknown_fields), tuple(rule.misfits), problem)
+
+
+def as_requested(
+    obj: JSONObject, old: JSONObject | None, schema: Schema, *, profile: str
+) -> JSONObject:
+    """Return an object as a server shows it to field managers: see ``as_stored``.
+
+    An empty list of managedFields is not stored, but it means to reset them (Go:
+    isResetManagedFields).
+    """
+    typed = as_stored(obj, old, schema, profile=profile)
+    if as_object(obj.get("metadata")).get("managedFields") == []:
+        metadata = as_object(typed.get("metadata"))
+        return {**typed, "metadata": {**metadata, "managedFields": []}}
+    return typed
 
 
 def as_stored(

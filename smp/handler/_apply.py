@@ -13,8 +13,8 @@ from smp.errors import DocumentError, ObjectError, bounded
 from smp.handler._body import check_depth
 from smp.handler._field_managers import manager_problems
 from smp.handler._identity import metadata_of, misnamed
-from smp.handler._options import MANAGER, MANAGER_REQUIRED, Options
-from smp.handler._request import Draft
+from smp.handler._options import MANAGER, MANAGER_REQUIRED
+from smp.handler._request import Draft, Request
 from smp.handler._status import (
     InvalidOptionsError,
     NotTypedError,
@@ -22,7 +22,6 @@ from smp.handler._status import (
     TooLargeError,
 )
 from smp.managed_fields import server_side_apply
-from smp.schema.model import Schema
 from smp.values import JSONObject
 
 # Go: encoding/json, UnmarshalTypeError.
@@ -35,37 +34,28 @@ _ANSWERS: Final[dict[str, type[StatusError]]] = {
     "managed-fields-applied": StatusError,
     "other-kind-applied": StatusError,
 }
-_IDENTITY: Final = ("apiVersion", "kind", "metadata")
 
 
 @bounded("the object")
-def applied(
-    stored: JSONObject | None, body: bytes, schema: Schema, options: Options
-) -> Draft:
+def applied(request: Request, stored: JSONObject | None) -> Draft:
     """Apply a configuration to a stored object, or create one from it.
 
     Raises TooLargeError, StatusError, InvalidOptionsError without a field manager,
     ApplyConflictError, NotTypedError, and what the engine raises.
     """
+    options = request.options
     manager = options.manager or ""
     problems = [*manager_problems(manager, MANAGER)]
     if not manager:
         problems.append(MANAGER_REQUIRED)
     if problems:
         raise InvalidOptionsError(problems, "PatchOptions")
-    configuration, duplicates = _configuration(body, options)
-    if options.prepare:
-        # What this endpoint does not write is neither merged nor owned (Go: the
-        # ResetFields of a strategy, which filter the set of the configuration).
-        identity: JSONObject = {
-            name: configuration[name] for name in _IDENTITY if name in configuration
-        }
-        configuration = options.prepare(identity, configuration)
+    configuration, duplicates = _configuration(request)
     try:
         result = server_side_apply(
             stored,
             configuration,
-            schema,
+            request.schema,
             manager=manager,
             force=bool(options.force),
             subresource=options.subresource,
@@ -99,15 +89,16 @@ def applied(
     )
 
 
-def _configuration(body: bytes, options: Options) -> tuple[JSONObject, tuple[str, ...]]:
+def _configuration(request: Request) -> tuple[JSONObject, tuple[str, ...]]:
     """Read a body, in YAML or JSON: the object, and the keys that it has twice.
 
     Raises TooLargeError, DepthError and StatusError.
     """
-    if len(body) > options.limits.body:
-        raise TooLargeError(f"limit is {options.limits.body}")
+    limits = request.options.limits
+    if len(request.body) > limits.body:
+        raise TooLargeError(f"limit is {limits.body}")
     try:
-        document = read_first(body)
+        document = read_first(request.body)
     except DocumentError as error:
         raise StatusError(
             f"error decoding YAML: error converting YAML to JSON: yaml: {error.problem}"
@@ -122,5 +113,5 @@ def _configuration(body: bytes, options: Options) -> tuple[JSONObject, tuple[str
             "error decoding YAML: error unmarshaling JSON: while decoding JSON: json:"
             f" cannot unmarshal {type_} into Go value of type map[string]interface {{}}"
         )
-    check_depth(value, options.limits)
+    check_depth(value, limits)
     return value, document.duplicates

@@ -112,8 +112,8 @@ class Options(msgspec.Struct, frozen=True):
 
     The hook ``prepare(old, new)`` returns the new object with what the endpoint does
     not write as it was: the status, where it is a subresource. ``old`` is None for a
-    create. It is called before managed fields are noted, and for the configuration of
-    an apply, too.
+    create. It is called before managed fields are noted, but for an apply, whose result
+    it gets; it need not keep managedFields then.
 
     The hooks ``default`` and ``admit`` return the object to go on with, and never
     change the one they get, which shares its parts with the stored one. What they raise

@@ -1,19 +1,18 @@
 """From a request to the object to store, or to the reason why nothing is stored.
 
-The order is that of a Kubernetes API server: decode, patch, check types and fields,
-default, admit, normalize unions, validate (k8s.io/apiserver,
-endpoints/handlers/patch.go; KEP-1027, Normalization and Validation).
+The order is that of a Kubernetes API server, see ``smp.update``: the body makes a new
+object, which is decoded, defaulted, prepared, tracked, admitted, normalized and
+validated (k8s.io/apiserver, endpoints/handlers/patch.go; KEP-1027, Normalization and
+Validation).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Literal
 
 from msgspec.structs import replace
 
-from smp.conformance import ConformanceRule, Misfit, conforming
+from smp.conformance import Misfit
 from smp.errors import SmpError, bounded
 from smp.handler._apply import applied
 from smp.handler._body import MAX_REPORTED
@@ -26,8 +25,8 @@ from smp.handler._identity import (
     undecodable,
     with_server_metadata,
 )
-from smp.handler._options import APPLY, Admission, Operation, Options
-from smp.handler._request import COMMON, Draft, patched, stored_object, whole
+from smp.handler._options import Admission, Operation, Options
+from smp.handler._request import Draft, Request, patched, stored_object, whole
 from smp.handler._shape import with_whole_numbers
 from smp.handler._status import (
     Accepted,
@@ -39,11 +38,9 @@ from smp.handler._status import (
 from smp.immutable import changed_immutable_fields
 from smp.managed_fields import track, with_former_times
 from smp.plain import as_plain_object
-from smp.schema.model import Schema
 from smp.sharing import share_object
-from smp.typed_storage import decoding_problem
-from smp.unions import acts_unasked, without_unchosen_defaults
-from smp.update import as_stored, updated
+from smp.unions import Change, acts_unasked, without_unchosen_defaults
+from smp.update import as_requested, decode_object, updated
 from smp.validation import in_order, violations_of
 from smp.values import (
     ABSENT,
@@ -62,59 +59,28 @@ _MIN_STORED: int = 1 << 12
 _DECODED = ("apiVersion", "kind", "metadata")
 
 
-def patch_outcome(
-    stored: object,
-    body: bytes,
-    media_type: str,
-    schema: Schema | None,
-    options: Options,
-) -> Outcome:
-    """Return what a PATCH leads to; ``stored`` is None where there is no object."""
-    schema = COMMON if schema is None else schema
-    if media_type.partition(";")[0] == APPLY:
-        live = None if stored is None else stored_object(stored)
+def respond(request: Request, stored: object) -> Outcome:
+    """Return what a request leads to; ``stored`` is None where there is no object.
 
-        def draft() -> Draft:
-            return applied(live, body, schema, options)
-
-        return _outcome(draft, live, schema, options)
+    Raises DocumentError and ObjectError for a stored object that is none.
+    """
     long = isinstance(stored, bytes) and len(stored) >= _MIN_STORED
-    if long and _may_stay_undecoded(schema, options):
-        outcome = _patched(stored, body, media_type, schema, options, undecoded=True)
+    if long and request.is_patch and _may_stay_undecoded(request):
+        outcome = _outcome(request, stored, None)
         if isinstance(outcome, Accepted):
             return outcome
         # The reason is worded from the whole object.
     old = None if stored is None else stored_object(stored)
-    return _patched(old, body, media_type, schema, options, undecoded=False)
+    return _outcome(request, old, old)
 
 
-def replace_outcome(
-    stored: object, body: bytes, schema: Schema | None, options: Options
-) -> Outcome:
-    """Return what a PUT of a stored object leads to."""
-    old = stored_object(stored)
-
-    def draft() -> Draft:
-        return whole(old, body, options)
-
-    return _outcome(draft, old, COMMON if schema is None else schema, options)
-
-
-def create_outcome(body: bytes, schema: Schema | None, options: Options) -> Outcome:
-    """Return what a POST leads to."""
-
-    def draft() -> Draft:
-        return whole(None, body, options)
-
-    return _outcome(draft, None, COMMON if schema is None else schema, options)
-
-
-def _may_stay_undecoded(schema: Schema, options: Options) -> bool:
+def _may_stay_undecoded(request: Request) -> bool:
     """Tell whether only what the patch touches has to be looked at.
 
     Hooks get whole objects, without ratcheting all of the object is judged, and some
     unions are normalized though nothing in their object changed.
     """
+    options = request.options
     if options.default or options.admit or options.custom or not options.ratchet:
         return False
     # Managed fields are compared with the whole object, and what is validated refers to
@@ -124,127 +90,58 @@ def _may_stay_undecoded(schema: Schema, options: Options) -> bool:
         or options.typed
         or options.prepare
         or options.manager is not None
+        or request.is_apply
     ):
         return False
-    return not acts_unasked(schema, options.profile)
+    return not acts_unasked(request.schema, options.profile)
 
 
-def _patched(
-    stored: object,
-    body: bytes,
-    media_type: str,
-    schema: Schema,
-    options: Options,
-    *,
-    undecoded: bool,
-) -> Outcome:
-    def draft() -> Draft:
-        return patched(stored, body, media_type, schema, options, undecoded=undecoded)
-
-    old = stored if isinstance(stored, dict) else None
-    return _outcome(draft, old, schema, options)
-
-
-def _outcome(
-    make: Callable[[], Draft],
-    stored: JSONObject | None,
-    schema: Schema,
-    options: Options,
-) -> Outcome:
-    """Return what a request leads to; ``stored`` is the stored object, if any."""
+def _outcome(request: Request, stored: object, old: JSONObject | None) -> Outcome:
+    """Take all steps; ``old`` is the stored object, if it is one and is decoded."""
+    schema, options = request.schema, request.options
     warnings: list[str] = []
-    subject = stored or {"apiVersion": schema.api_version, "kind": schema.kind}
+    subject = old or {"apiVersion": schema.api_version, "kind": schema.kind}
     try:
-        draft = make()
-        old = draft.old
+        draft = _draft(request, stored)
         # A new object may leave out what the path says.
-        if old is not None:
-            subject = old
+        if draft.old is not None:
+            subject = draft.old
         else:
             subject = {**draft.new, **subject} if schema.kind else draft.new
         warnings.extend(draft.remarks)
-        new = _decoded(draft, schema, options, warnings)
-        if options.typed:
-            new = _typed(new, old, schema, options)
+        new = _decoded(draft, request, warnings)
         # Hooks are called here, where a RecursionError of theirs is their own.
-        if options.default:
-            defaulted = _object_of(options.default, new)
-            new = without_unchosen_defaults(
-                new, defaulted, schema, profile=options.profile
-            )
-        # An apply of a stored object has been prepared, and has its managedFields.
-        if options.prepare and not (draft.is_apply and old is not None):
-            new = _object_of(partial(options.prepare, old), new)
-        # Go: before admission, so that no manager owns what a hook changes.
-        new = _tracked(draft, new, schema, options)
-        if options.admit:
-            operation: Operation = "CREATE" if old is None else "UPDATE"
-            admission = Admission(operation, old, new, options.dry_run)
-            new = _object_of(options.admit, admission)
+        new = _defaulted(draft, new, request)
+        new = _prepared(draft, new, options)
+        # Go: before admission, so that no manager owns what a hook changes. An apply
+        # has noted its manager already, and what changes nothing owns nothing.
+        is_tracked = draft.is_apply or new is draft.old
+        if options.manager is not None and not is_tracked:
+            new = _noted(draft.old, new, request)
+        new = _admitted(draft, new, options)
         try:
-            return _judged(draft, new, schema, options, warnings)
+            return _judged(draft, new, request, warnings)
         except (NotPlainError, TypeError):
             # What a hook returned has an OrderedDict, or a name that is not a string.
             converted = as_plain_object("the new object", new)
             if converted is new:
                 raise
-            return _judged(draft, converted, schema, options, warnings)
+            return _judged(draft, converted, request, warnings)
     except SmpError as error:
         details = status_details(subject, options.resource)
         return to_status(error, **details, warnings=warnings)
 
 
-def _typed(
-    new: JSONObject, old: JSONObject | None, schema: Schema, options: Options
-) -> JSONObject:
-    """Return the new object as a typed server has it, with the defaults of its kind."""
-    typed = as_stored(new, old, schema, profile=options.profile)
-    # An empty list is not stored; as managedFields it means to reset them.
-    if metadata_of(new).get("managedFields") == []:
-        return {**typed, "metadata": {**metadata_of(typed), "managedFields": []}}
-    return typed
-
-
-def _tracked(
-    draft: Draft, new: JSONObject, schema: Schema, options: Options
-) -> JSONObject:
-    """Return the new object with what the manager of the request owns now.
-
-    An apply has noted it already, and what changes nothing owns nothing.
-    """
-    if options.manager is None or draft.is_apply or new is draft.old:
-        return new
-    return _noted(draft.old, new, schema, options)
-
-
-def _noted(
-    old: JSONObject | None,
-    new: JSONObject,
-    schema: Schema,
-    options: Options,
-    operation: Literal["Apply", "Update"] = "Update",
-) -> JSONObject:
-    return track(
-        old,
-        new,
-        schema,
-        manager=options.manager or "",
-        operation=operation,
-        subresource=options.subresource,
-        serving=options.serving,
-    )
-
-
-def _object_of(hook: Callable[..., object], argument: object) -> JSONObject:
-    """Return the object that a hook returns, which may be another mapping."""
-    new = hook(argument)
-    return new if isinstance(new, dict) else as_plain_object("the new object", new)
+def _draft(request: Request, stored: object) -> Draft:
+    """Return what the body makes of the stored object."""
+    if request.is_patch and not request.is_apply:
+        return patched(request, stored)
+    old = stored if isinstance(stored, dict) else None
+    return applied(request, old) if request.is_patch else whole(request, old)
 
 
 @bounded("the object")
-def _decoded(
-    draft: Draft, schema: Schema, options: Options, warnings: list[str]
-) -> JSONObject:
+def _decoded(draft: Draft, request: Request, warnings: list[str]) -> JSONObject:
     """Return the new object without what a server drops.
 
     What to warn of is added to the warnings. Raises StatusError, InvalidError and
@@ -252,50 +149,34 @@ def _decoded(
     transformDecodeError. A wrong field is a BadRequest in a whole object, and Invalid
     in a patched one.
     """
-    old, new = draft.old, draft.new
-    is_strict = options.field_validation == "Strict"
+    old, options = draft.old, request.options
     is_patched = old is not None and draft.partial and not draft.is_apply
+    new = draft.new
     if options.custom:
         new = as_object(with_whole_numbers(new))
-    if old is None:
-        if schema.kind:
-            new = of_kind(new, schema.api_version, schema.kind)
-    else:
-        if is_patched:
-            new = patched_of_kind(
-                new,
-                old,
-                strategic=draft.patch is not None,
-                custom=options.custom,
-                strict=is_strict,
-            )
-        else:
-            # A whole object that leaves out apiVersion or kind means the stored ones.
-            new = of_kind(new, old.get("apiVersion", ABSENT), old.get("kind", ABSENT))
-        new = share_object(new, old)
-    # Typed storage makes zero values of nulls.
-    rule = ConformanceRule(
+    new = _of_its_kind(draft, new, request, is_patched=is_patched)
+    found = decode_object(
+        new,
+        old,
+        request.schema,
+        typed=options.typed,
+        custom=options.custom,
         prunes=options.prune,
-        keeps_nulls=options.custom or options.typed,
-        null_elements=options.typed and not options.custom,
     )
-    if new is not old:
-        new = conforming(new, old, schema, rule)
-    if rule.misfits:
+    new = found.object
+    if found.misfits:
         # A decoder fails at wrong types with every field validation.
-        misfits = rule.misfits[:MAX_REPORTED]
+        misfits = found.misfits[:MAX_REPORTED]
         raise _wrong_types(misfits, new, options, is_patched=is_patched)
-    if options.typed and new is not old:
-        problem = decoding_problem(new, schema, old)
-        if problem and is_patched:
-            raise undecodable(problem)
-        if problem:
-            raise StatusError(f"{_cannot_be_handled(new)}{problem}")
+    if found.problem and is_patched:
+        raise undecodable(found.problem)
+    if found.problem:
+        raise StatusError(f"{_cannot_be_handled(new)}{found.problem}")
     faults = [*draft.faults]
-    unknown_fields = rule.unknown_fields[:MAX_REPORTED]
+    unknown_fields = found.unknown_fields[:MAX_REPORTED]
     faults += [f'unknown field "{path.decoded}"' for path in unknown_fields]
     # KEP-2885, server-side field validation: Ignore, Warn, Strict.
-    if faults and is_strict:
+    if faults and options.field_validation == "Strict":
         problem = f"strict decoding error: {', '.join(faults)}"
         if is_patched:
             raise undecodable(problem, "strict-decoding")
@@ -314,6 +195,93 @@ def _decoded(
     )
 
 
+def _of_its_kind(
+    draft: Draft, new: JSONObject, request: Request, *, is_patched: bool
+) -> JSONObject:
+    """Return the new object with its apiVersion and kind, and with shared parts.
+
+    Raises StatusError and InvalidError for those of another kind.
+    """
+    old, schema, options = draft.old, request.schema, request.options
+    if old is None:
+        return of_kind(new, schema.api_version, schema.kind) if schema.kind else new
+    if is_patched:
+        new = patched_of_kind(
+            new,
+            old,
+            strategic=draft.patch is not None,
+            custom=options.custom,
+            strict=options.field_validation == "Strict",
+        )
+    else:
+        # A whole object that leaves out apiVersion or kind means the stored ones.
+        new = of_kind(new, old.get("apiVersion", ABSENT), old.get("kind", ABSENT))
+    return share_object(new, old)
+
+
+def _defaulted(draft: Draft, new: JSONObject, request: Request) -> JSONObject:
+    """Return the new object as a typed server has it, with the defaults of its kind."""
+    schema, options = request.schema, request.options
+    if options.typed:
+        new = as_requested(new, draft.old, schema, profile=options.profile)
+    if not options.default:
+        return new
+    defaulted = _object_of(options.default(new))
+    return without_unchosen_defaults(new, defaulted, schema, profile=options.profile)
+
+
+def _prepared(draft: Draft, new: JSONObject, options: Options) -> JSONObject:
+    """Return the new object with what its endpoint does not write as it was.
+
+    An update is tracked afterwards, in which its manager owns what it writes only (Go:
+    the ResetFields of a strategy). An apply has been tracked, with the fields that
+    ``smp.managed_fields.reset_fields`` names: no hook changes its configuration.
+    """
+    if options.prepare is None or (draft.is_apply and new is draft.old):
+        return new
+    prepared = _object_of(options.prepare(draft.old, new))
+    if not draft.is_apply:
+        return prepared
+    # Go: ResetObjectMetaForStatus keeps the managedFields of the new object.
+    metadata = {**metadata_of(prepared)}
+    metadata.pop("managedFields", None)
+    if "managedFields" in metadata_of(new):
+        metadata["managedFields"] = metadata_of(new)["managedFields"]
+    return {**prepared, "metadata": metadata}
+
+
+def _noted(
+    old: JSONObject | None,
+    new: JSONObject,
+    request: Request,
+    operation: Literal["Apply", "Update"] = "Update",
+) -> JSONObject:
+    options = request.options
+    return track(
+        old,
+        new,
+        request.schema,
+        manager=options.manager or "",
+        operation=operation,
+        subresource=options.subresource,
+        serving=options.serving,
+    )
+
+
+def _admitted(draft: Draft, new: JSONObject, options: Options) -> JSONObject:
+    """Return the object that the hook for admission makes of the new one."""
+    if not options.admit:
+        return new
+    operation: Operation = "CREATE" if draft.old is None else "UPDATE"
+    admission = Admission(operation, draft.old, new, options.dry_run)
+    return _object_of(options.admit(admission))
+
+
+def _object_of(new: object) -> JSONObject:
+    """Return the object that a hook returned, which may be another mapping."""
+    return new if isinstance(new, dict) else as_plain_object("the new object", new)
+
+
 def _cannot_be_handled(obj: JSONObject) -> str:
     kind = as_text(obj.get("kind"))
     version = as_text(obj.get("apiVersion")).rpartition("/")[2]
@@ -321,13 +289,15 @@ def _cannot_be_handled(obj: JSONObject) -> str:
 
 
 def _wrong_types(
-    misfits: list[Misfit], obj: JSONObject, options: Options, *, is_patched: bool
+    misfits: tuple[Misfit, ...], obj: JSONObject, options: Options, *, is_patched: bool
 ) -> SmpError:
     """Word values of a wrong type as the server does for the kind of schema."""
     # The metadata of a custom resource is decoded as that of all objects.
-    decoding = misfits
-    if options.custom:
-        decoding = [misfit for misfit in misfits if misfit.path.steps[0] in _DECODED]
+    decoding = [
+        misfit
+        for misfit in misfits
+        if not options.custom or misfit.path.steps[0] in _DECODED
+    ]
     if not decoding:
         # Go: kube-openapi, validation/errors.InvalidType, for custom resources.
         violations = []
@@ -352,11 +322,7 @@ def _wrong_types(
 
 @bounded("the object")
 def _judged(
-    draft: Draft,
-    new: JSONObject,
-    schema: Schema,
-    options: Options,
-    warnings: list[str],
+    draft: Draft, new: JSONObject, request: Request, warnings: list[str]
 ) -> Accepted:
     """Normalize and validate an object; what was wrong in the old one may stay.
 
@@ -364,15 +330,15 @@ def _judged(
     Normalization and Validation: after admission. Go: k8s.io/apimachinery,
     api/validate (ratcheting).
     """
-    old = draft.old
+    options = request.options
     changes = draft.changes
     # A request that changes nothing is not judged: what is stored was accepted. The
     # naive rule of KEP-1027 fails "all modifying requests" while it is invalid.
-    if new is not old or not options.ratchet:
+    if new is not draft.old or not options.ratchet:
         update = updated(
-            old,
+            draft.old,
             new,
-            schema,
+            request.schema,
             profile=options.profile,
             ratchet=options.ratchet,
             patch=draft.patch,
@@ -381,52 +347,71 @@ def _judged(
         if update.object is not new and options.manager is not None:
             # No manager owns what the normalization clears, and what it writes belongs
             # to the manager whose request was the reason.
-            new = _noted(
-                new,
-                update.object,
-                schema,
-                options,
-                "Apply" if draft.is_apply else "Update",
-            )
+            operation: Literal["Apply", "Update"] = "Update"
+            if draft.is_apply:
+                operation = "Apply"
+            new = _noted(new, update.object, request, operation)
         else:
             new = update.object
         changes = (*changes, *update.changes)
-        if draft.undecoded:
-            # Those who read a change need its values decoded.
-            changes = tuple(
-                [
-                    replace(change, old=decoded(change.old), new=decoded(change.new))
-                    for change in changes
-                ]
-            )
-        violations = update.violations
-        if options.validation:
-            found = violations_of(old, new, schema, ratchet=options.ratchet)
-            violations = in_order((*violations, *found), schema.type)
-        if old is not None and options.immutable_fields:
-            violations = (*violations, *changed_immutable_fields(old, new, schema))
-        violations = (*violations, *managed_fields_violations(new, old))
-        if violations:
-            raise InvalidError(violations)
+        _require_valid(draft.old, new, request, update.violations)
         # They are about a normalization, so a refused request has none of them.
         warnings.extend([str(warning) for warning in update.warnings])
+    return _accepted(draft, new, request, changes, tuple(warnings))
+
+
+def _require_valid(
+    old: JSONObject | None,
+    new: JSONObject,
+    request: Request,
+    violations: tuple[Violation, ...],
+) -> None:
+    """Raise InvalidError for these violations, and for what else is judged."""
+    schema, options = request.schema, request.options
+    if options.validation:
+        found = violations_of(old, new, schema, ratchet=options.ratchet)
+        violations = in_order((*violations, *found), schema.type)
+    if old is not None and options.immutable_fields:
+        violations = (*violations, *changed_immutable_fields(old, new, schema))
+    violations = (*violations, *managed_fields_violations(new, old))
+    if violations:
+        raise InvalidError(violations)
+
+
+def _accepted(
+    draft: Draft,
+    new: JSONObject,
+    request: Request,
+    changes: tuple[Change, ...],
+    warnings: tuple[str, ...],
+) -> Accepted:
+    """Return the answer to an accepted request."""
+    old, dry_run = draft.old, request.options.dry_run
     if old is None:
         return Accepted(
             new,
             changed=True,
-            warnings=tuple(warnings),
+            warnings=warnings,
             changes=changes,
-            dry_run=options.dry_run,
+            dry_run=dry_run,
             code=201,
         )
-    if options.manager is not None:
+    if request.options.manager is not None:
         new = with_former_times(old, new)
+    if draft.undecoded:
+        # Those who read a change need its values decoded.
+        changes = tuple(
+            [
+                replace(change, old=decoded(change.old), new=decoded(change.new))
+                for change in changes
+            ]
+        )
     changed = not same(new, old)
     accepted = Accepted.undecoded if draft.undecoded else Accepted
     return accepted(
         new if changed else old,
         changed=changed,
-        warnings=tuple(warnings),
+        warnings=warnings,
         changes=changes,
-        dry_run=options.dry_run,
+        dry_run=dry_run,
     )

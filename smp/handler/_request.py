@@ -12,6 +12,7 @@ from smp.handler._body import MAX_REPORTED, check_depth, decode, duplicate_field
 from smp.handler._identity import undecodable
 from smp.handler._operations import apply as apply_operations
 from smp.handler._options import (
+    APPLY,
     FORCE_FORBIDDEN,
     JSON_PATCH,
     MERGE,
@@ -29,6 +30,25 @@ from smp.schema.model import Schema
 from smp.unions import Change
 from smp.values import JSON, JSONObject, as_object, type_name
 from smp.wire.partial import decoded_for
+
+
+class Request(msgspec.Struct, frozen=True):
+    """A write as a client sends it, and how it is treated.
+
+    ``media_type`` is that of a patch, without parameters; it is empty for a whole
+    object (PUT, POST). ``schema`` is ``COMMON`` for a kind that is not described.
+    """
+
+    body: bytes
+    schema: Schema
+    options: Options
+    is_patch: bool = False
+    media_type: str = ""
+
+    @property
+    def is_apply(self) -> bool:
+        """Whether the body is a configuration of server-side apply."""
+        return self.media_type.partition(";")[0] == APPLY
 
 
 class Draft(msgspec.Struct, frozen=True):
@@ -79,24 +99,17 @@ COMMON: Final = Schema.inline(
 
 
 @bounded("the object")
-def patched(
-    stored: object,
-    body: bytes,
-    media_type: str,
-    schema: Schema,
-    options: Options,
-    *,
-    undecoded: bool,
-) -> Draft:
+def patched(request: Request, stored: object) -> Draft:
     """Apply a patch to a stored object.
 
-    With ``undecoded`` it is decoded only where a strategic merge patch goes, if that
-    pays. Raises UnsupportedMediaTypeError, TooLargeError, DocumentError, DepthError,
-    StatusError for a patch of the wrong JSON type, and what the engine raises.
+    Bytes are decoded only where a strategic merge patch goes, if that pays. Raises
+    UnsupportedMediaTypeError, TooLargeError, DocumentError, DepthError, StatusError for
+    a patch of the wrong JSON type, and what the engine raises.
     Go: k8s.io/apiserver, endpoints/handlers/patch.go, applyJSPatch and
     applyPatchToObject.
     """
-    chosen = options.patch_type(media_type, has_schema=schema is not COMMON)
+    body, schema, options = request.body, request.schema, request.options
+    chosen = options.patch_type(request.media_type, has_schema=schema is not COMMON)
     # Go: ValidatePatchOptions.
     if options.force is not None:
         raise InvalidOptionsError([FORCE_FORBIDDEN], "PatchOptions")
@@ -109,7 +122,7 @@ def patched(
         # Go decodes a null to a patch without fields.
         patch = {} if value is None else _object(value, "a strategic merge patch")
         lenient = schema.with_unknown_fields("merge")
-        if undecoded and isinstance(stored, bytes):
+        if isinstance(stored, bytes):
             # A small patch of a long object: the rest goes from input to output.
             tree = decoded_for(patch, stored, lenient, length=len(body))
             if tree is not None:
@@ -144,17 +157,17 @@ def patched(
 
 
 @bounded("the object")
-def whole(stored: JSONObject | None, body: bytes, options: Options) -> Draft:
+def whole(request: Request, stored: JSONObject | None) -> Draft:
     """Take a whole object.
 
     Raises TooLargeError, DocumentError, DepthError, and StatusError for what is no
     object.
     """
-    value = decode(body, options.limits)
+    value = decode(request.body, request.options.limits)
     return Draft(
         stored,
         _object(value, "an object"),
-        _faults(body, value, options, operations=False),
+        _faults(request.body, value, request.options, operations=False),
         partial=False,
     )
 

@@ -6,13 +6,14 @@ this library and not a TypeError; what they call is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from smp.codec import Text, as_bytes
 from smp.errors import too_deep
 from smp.handler._options import DEFAULT, Options
-from smp.handler._pipeline import create_outcome, patch_outcome, replace_outcome
+from smp.handler._pipeline import respond
+from smp.handler._request import COMMON, Request
 from smp.handler._status import Outcome
 from smp.plain import as_plain_object
 from smp.schema.model import Schema
@@ -37,13 +38,14 @@ def patch(
     is checked. Raises DocumentError and ObjectError where the stored object is not one,
     and what a hook raises other than a SmpError; everything else is an outcome.
     """
-    format_ = "" if media_type is None else media_type
-    data = as_bytes(body)
-
-    def outcome(old: object) -> Outcome:
-        return patch_outcome(old, data, format_, schema, options)
-
-    return _of_plain(outcome, stored)
+    request = Request(
+        as_bytes(body),
+        COMMON if schema is None else schema,
+        options,
+        is_patch=True,
+        media_type="" if media_type is None else media_type,
+    )
+    return _respond(request, stored)
 
 
 def replace(
@@ -53,12 +55,8 @@ def replace(
     options: Options = DEFAULT,
 ) -> Outcome:
     """Replace a stored object (PUT). Raises as ``patch`` does."""
-    data = as_bytes(body)
-
-    def outcome(old: object) -> Outcome:
-        return replace_outcome(old, data, schema, options)
-
-    return _of_plain(outcome, stored)
+    request = Request(as_bytes(body), COMMON if schema is None else schema, options)
+    return _respond(request, stored)
 
 
 def create(body: Text, schema: Schema | None, options: Options = DEFAULT) -> Outcome:
@@ -66,24 +64,25 @@ def create(body: Text, schema: Schema | None, options: Options = DEFAULT) -> Out
 
     Its name, and what a server adds to it, are the caller's.
     """
-    return create_outcome(as_bytes(body), schema, options)
+    request = Request(as_bytes(body), COMMON if schema is None else schema, options)
+    return respond(request, None)
 
 
-def _of_plain(outcome: Callable[[object], Outcome], stored: Stored | None) -> Outcome:
-    """Return an outcome, of a stored object that may not be plain JSON."""
+def _respond(request: Request, stored: Stored | None) -> Outcome:
+    """Respond to a request about a stored object that may not be plain JSON."""
     if stored is None:
-        return outcome(None)
+        return respond(request, None)
     if isinstance(stored, bytes | bytearray | memoryview):
-        return outcome(as_bytes(stored))
+        return respond(request, as_bytes(stored))
     try:
         require_stack(stored)
     except RecursionError:
         raise too_deep("the stored object") from None
     try:
-        return outcome(stored)
+        return respond(request, stored)
     except (NotPlainError, TypeError):
         # Compiled code raises TypeError for a name that is not a string.
         old = as_plain_object("the stored object", stored)
         if old is stored:
             raise
-        return outcome(old)
+        return respond(request, old)

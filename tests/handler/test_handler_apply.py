@@ -233,6 +233,39 @@ def test_prepare_keeps_what_the_endpoint_does_not_write() -> None:
         assert not any(path.startswith("status") for path in paths)
 
 
+def test_a_status_in_a_configuration_makes_its_apply_a_write() -> None:
+    # A manager begins to own what it did not. kube-apiserver 1.36.3 keeps the time of
+    # its entry, but not where the configuration has a status: then the merged object
+    # is not the stored one, before the status is reset (Go: merge.Updater.Apply).
+    schema = kubernetes().schema("apps/v1", "Deployment")
+
+    def without_status(_old: JSONObject | None, new: JSONObject) -> JSONObject:
+        return {name: value for name, value in new.items() if name != "status"}
+
+    def applied_by(
+        manager: str, stored: JSONObject | None, **members: Any
+    ) -> JSONObject:
+        configuration = {"apiVersion": "apps/v1", "kind": "Deployment", **members}
+        options = Options(manager=manager, prepare=without_status)
+        body = json.dumps(configuration)
+        return accepted(handler.patch(stored, body, APPLY, schema, options)).object
+
+    labelled = {"name": "d", "labels": {"app": "y"}}
+    spec = {"minReadySeconds": 3}
+    both = applied_by("flux", None, metadata=labelled)
+    both = applied_by("helm", both, metadata={"name": "d"}, spec=spec)
+    metadata: Any = both["metadata"]
+    former = "2020-01-01T00:00:00Z"
+    entries: list[Any] = [
+        {**entry, "time": former} for entry in metadata["managedFields"]
+    ]
+    stored: JSONObject = {**both, "metadata": {**metadata, "managedFields": entries}}
+    for members, keeps in (({}, True), ({"status": {"replicas": 2}}, False)):
+        new = applied_by("helm", stored, metadata=labelled, spec=spec, **members)
+        [time] = [owner.time for owner in owners(new) if owner.manager == "helm"]
+        assert (time == former) is keeps, members
+
+
 def test_what_the_normalization_clears_has_no_owner() -> None:
     schema = kubernetes().schema("apps/v1", "StatefulSet")
     rolling: JSONObject = {"type": "RollingUpdate", "rollingUpdate": {"partition": 1}}

@@ -10,6 +10,8 @@ import httpx
 import pytest
 
 from smp.handler import APPLY
+from smp.schema.catalog import kubernetes
+from smp.server.settings import Settings
 from tests.support.server_app import (
     CONFIG_MAPS,
     DEPLOYMENTS,
@@ -121,3 +123,64 @@ def test_broken_managed_fields_never_fail_a_write(server: Served) -> None:
         patched = server.patch(f"{PATH}?fieldManager=c", body, MERGE)
         assert patched["data"]["n"] == str(number)
     assert applied(server, PATH, config_map(a="1"), "&force=true").status_code == 200
+
+
+def test_a_configuration_is_typed_before_anything_changes_it(server: Served) -> None:
+    # What kube-apiserver 1.36.3 answers; Go: structuredMergeManager.Apply.
+    service: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "s"},
+    }
+    path = "/api/v1/namespaces/default/services/s"
+    ports = {"ports": [{"port": 80, "name": "http"}]}
+    assert applied(server, path, {**service, "spec": ports}).status_code == 201
+    twice = {"ports": [{"port": 80}, {"port": 80}]}
+    unknown = ".spec.nope: field not declared in schema"
+    for subresource, members, problem in (
+        ("", {"spec": []}, ".spec: expected map, got &{[]}"),
+        ("", {"status": {"bogus": 1}}, ".status.bogus: field not declared in schema"),
+        ("", {"status": "x"}, ".status: expected map, got &{x}"),
+        ("/status", {"spec": {"nope": 1}}, unknown),
+        ("/status", {"spec": twice}, ': duplicate entries for key [port=80,protocol="'),
+    ):
+        answer = applied(server, path + subresource, {**service, **members})
+        assert answer.status_code == 500, members
+        assert problem in answer.json()["message"]
+
+
+def test_an_apply_owns_nothing_that_is_not_in_its_configuration(server: Served) -> None:
+    service: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "s"},
+        "spec": {"ports": [{"port": 80, "name": "http"}]},
+    }
+    path = "/api/v1/namespaces/default/services/s"
+    applied(server, path, service)
+    labelled = {**service, "metadata": {"name": "s", "labels": {"x": "y"}}}
+    del labelled["spec"]
+    url = f"{path}?fieldManager=labeler"
+    answer = server.call("PATCH", url, labelled, content_type=APPLY).json()
+    owned = {
+        entry["manager"]: entry["fieldsV1"]
+        for entry in answer["metadata"]["managedFields"]
+    }
+    assert owned["labeler"] == {"f:metadata": {"f:labels": {"f:x": {}}}}
+    assert answer["spec"]["clusterIP"]
+
+
+def test_what_an_old_server_cannot_track_loses_its_managers() -> None:
+    # kube-apiserver 1.36.3; kubernetes PR 136949 changed it for 1.37.
+    path = "/api/v1/namespaces/default/serviceaccounts/u"
+    account = {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {"name": "u", "labels": {"x": "y"}},
+    }
+    for version, keeps in (("1.36", False), ("1.37", True)):
+        with serving(Settings(catalog=kubernetes(version))) as server:
+            applied(server, path, account)
+            body: dict[str, Any] = {"secrets": [{}, {}]}
+            answer = server.call("PATCH", path, body, content_type=MERGE).json()
+            assert ("managedFields" in answer["metadata"]) is keeps, version

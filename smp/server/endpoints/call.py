@@ -149,6 +149,7 @@ def _options(settings: Settings, kind: Kind, subresource: str, manager: str) -> 
             has_status=resource.status or defined is None,
             versions=kind.versions,
             custom=defined is not None,
+            kubernetes=settings.catalog.version,
         ),
         typed=True,
         unconditional=resource.unconditional_update,
