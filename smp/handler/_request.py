@@ -10,7 +10,6 @@ from smp import codec, merge_patch, strategic
 from smp.errors import SmpError, bounded
 from smp.handler._body import MAX_REPORTED, check_depth, decode, duplicate_fields
 from smp.handler._identity import undecodable
-from smp.handler._operations import apply as apply_operations
 from smp.handler._options import (
     APPLY,
     FORCE_FORBIDDEN,
@@ -25,6 +24,7 @@ from smp.handler._status import (
     StatusError,
     TooLargeError,
 )
+from smp.json_patch import apply_as_server
 from smp.plain import not_an_object
 from smp.schema.model import Schema
 from smp.unions import Change
@@ -151,7 +151,8 @@ def patched(request: Request, stored: object) -> Draft:
             f"The allowed maximum operations in a JSON patch is {most},"
             f" got {len(value)}"
         )
-    new = _patched_object(apply_operations(old, value, options.field_validation))
+    decodes = options.field_validation != "Ignore"
+    new = _patched_object(apply_as_server(old, value, decodes=decodes))
     check_depth(new, options.limits, old)
     return Draft(old, new, faults)
 

@@ -15,7 +15,7 @@ from smp.handler._options import DEFAULT, Options
 from smp.handler._pipeline import respond
 from smp.handler._request import COMMON, Request
 from smp.handler._status import Outcome
-from smp.plain import as_plain_object
+from smp.plain import as_plain_object, not_an_object
 from smp.schema.model import Schema
 from smp.stack import require_stack
 from smp.values import NotPlainError
@@ -55,6 +55,8 @@ def replace(
     options: Options = DEFAULT,
 ) -> Outcome:
     """Replace a stored object (PUT). Raises as ``patch`` does."""
+    if stored is None:
+        raise not_an_object("the stored object", stored)
     request = Request(as_bytes(body), COMMON if schema is None else schema, options)
     return _respond(request, stored)
 

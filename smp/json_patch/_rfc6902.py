@@ -1,10 +1,8 @@
-"""JSON Patch (RFC 6902): apply and diff.
+"""JSON Patch as RFC 6902 has it: apply and diff.
 
 ``diff`` is that of the ``jsonpatch`` library. Its versions differ in what they apply:
 up to 1.33 ``test`` takes 1 for true, and operations change the values of the patch. So
-``apply`` is here, with limits, arguments that are never changed, and errors that say
-which operation failed, where, and whether it was malformed (400) or did not apply (422,
-as a Kubernetes API server answers).
+``apply`` is here.
 """
 
 from __future__ import annotations

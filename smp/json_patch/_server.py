@@ -1,6 +1,6 @@
 """A JSON Patch as a Kubernetes API server reads it.
 
-Its library is more tolerant than RFC 6902, and than ``smp.json_patch``: ``replace``
+Its library is more tolerant than RFC 6902, and than ``_rfc6902.py``: ``replace``
 adds what is absent, a ``test`` for null holds where nothing is, ``copy`` copies null
 from where nothing is, an absent ``value`` is null, an index counts from the end where
 it is negative and may have zeros in front. What does not apply is refused, and nothing
@@ -15,8 +15,7 @@ from typing import Any, Final, TypeAlias
 
 from smp import codec
 from smp.errors import PatchError
-from smp.handler._options import FieldValidation
-from smp.json_patch import MAX_COPIED, OperationError
+from smp.json_patch._rfc6902 import MAX_COPIED, OperationError
 from smp.paths import Path, unescape_pointer
 from smp.values import JSON, JSONObject, as_object, as_text, same, type_name
 
@@ -25,13 +24,16 @@ _INDEX: Final = re.compile(r"[+-]?[0-9]{1,18}")
 _MISSING: Final = "path not found in the document"
 
 
-def apply(document: JSONObject, operations: JSON, validation: FieldValidation) -> JSON:
-    """Apply the operations in order; the document is not changed.
+def apply_as_server(
+    document: JSONObject, operations: JSON, *, decodes: bool = True
+) -> JSON:
+    """Apply operations as a Kubernetes API server does; the document is not changed.
 
-    What no operation touches is shared with it. Raises PatchError for what is no list
-    of operations, and OperationError where an operation does not apply. Go:
-    gopkg.in/evanphx/json-patch.v4, patch.go; k8s.io/apiserver, endpoints/handlers,
-    jsonPatcher.applyJSPatch.
+    What no operation touches is shared with it. With ``decodes`` the members of an
+    operation have to be texts, as they are where fields are validated. Raises
+    PatchError for what is no list of operations, and OperationError where an operation
+    does not apply. Go: gopkg.in/evanphx/json-patch.v4, patch.go; k8s.io/apiserver,
+    endpoints/handlers, jsonPatcher.applyJSPatch.
     """
     # Go decodes a null to no operations.
     if operations is None:
@@ -39,7 +41,7 @@ def apply(document: JSONObject, operations: JSON, validation: FieldValidation) -
     if not isinstance(operations, list):
         raise PatchError("a JSON Patch must be an array of operations")
     for index, operation in enumerate(operations):
-        _check(index, operation, validation)
+        _check(index, operation, decodes=decodes)
     patched = _Patched(document)
     for index, member in enumerate(operations):
         operation = as_object(member)
@@ -51,7 +53,7 @@ def apply(document: JSONObject, operations: JSON, validation: FieldValidation) -
     return patched.document
 
 
-def _check(index: int, operation: JSON, validation: FieldValidation) -> None:
+def _check(index: int, operation: JSON, *, decodes: bool) -> None:
     """Raise PatchError for what Go cannot decode to an operation; null is an empty one.
 
     Go: jsonPatchOp, to which a patch is decoded only where fields are validated.
@@ -61,7 +63,7 @@ def _check(index: int, operation: JSON, validation: FieldValidation) -> None:
     problem = ""
     if not isinstance(operation, dict):
         problem = f"an operation must be an object, not {type_name(operation)}"
-    elif validation != "Ignore":
+    elif decodes:
         for name in ("op", "path", "from"):
             value = operation.get(name)
             if value is not None and not isinstance(value, str):
