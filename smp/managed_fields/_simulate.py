@@ -33,14 +33,13 @@ from smp.managed_fields._ownership import NEVER_OWNED
 from smp.managed_fields._release import release
 from smp.managed_fields._server_side import server_side_apply
 from smp.managed_fields._shapes import MAP, Shape, root_shape
-from smp.managed_fields._track import track
+from smp.managed_fields._update import update_object
 from smp.managed_fields._upgrade import upgrade
 from smp.managed_fields._versions import SERVING, Serving
 from smp.paths import Path
 from smp.plain import as_plain_object, over_json, require_object_or_none
 from smp.schema.model import ObjectType, Schema
 from smp.unions import profile_named
-from smp.update import updated
 from smp.values import JSONObject, as_object, type_name
 
 Verb: TypeAlias = Literal[
@@ -61,6 +60,7 @@ _ANNOTATION = FieldSet.of(Path(("metadata", "annotations", LAST_APPLIED)))
 _CLIENT_SIDE = "kubectl-client-side-apply"
 _ANNOTATION_MANAGER = "kubectl-last-applied"
 _SCALE = "scale"
+_ALWAYS_STORED = ("creationTimestamp", "generation", "resourceVersion", "uid")
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -207,26 +207,17 @@ class _Run:
         if step.verb == "release":
             found = release(_existing(current), self._schema, step.manager)
             return State(step, found, found is not current)
-        # Unions are normalized before fields are tracked (KEP "Union types" of 2019,
-        # Normalizing on updates).
-        update = updated(
+        update = update_object(
             current,
             self._written(current, step),
             self._schema,
-            profile=self._profile,
-            ratchet=True,
-        )
-        subresource = _SCALE if step.verb == "scale" else step.subresource
-        tracked = track(
-            current,
-            update.object,
-            self._schema,
             manager=step.manager,
-            subresource=subresource,
+            subresource=_SCALE if step.verb == "scale" else step.subresource,
+            profile=self._profile,
             serving=self._serving,
             now=now,
         )
-        return State(step, tracked, tracked is not current, update.warnings)
+        return State(step, update.object, update.object is not current, update.warnings)
 
     def _apply(self, current: JSONObject | None, step: Step, now: datetime) -> State:
         result = server_side_apply(
@@ -266,9 +257,18 @@ class _Run:
         if step.verb == "merge patch":
             return as_plain_object("the new object", merge_patch.apply(old, step.body))
         if step.verb == "JSON patch":
-            return as_plain_object("the new object", json_patch.apply(old, step.body))
+            # A stored object has all of these: an operation may remove them, which
+            # changes nothing.
+            metadata: JSONObject = dict.fromkeys(_ALWAYS_STORED)
+            document = {**old, "metadata": {**metadata, **_metadata(old)}}
+            patched = json_patch.apply_as_server(document, step.body)
+            return as_plain_object("the new object", patched)
         patch = as_plain_object("the body", step.body)
-        return strategic.apply_patch(old, patch, self._schema)
+        # A server writes what is patched into the type that is stored.
+        kept: JSONObject = {
+            name: old[name] for name in ("apiVersion", "kind") if name in old
+        }
+        return {**strategic.apply_patch(old, patch, self._schema), **kept}
 
     def _kubectl_apply(
         self, current: JSONObject | None, step: Step, now: datetime
@@ -280,7 +280,7 @@ class _Run:
         """
         first = self._apply(current, step, now)
         found = _existing(first.object)
-        annotations = as_object(as_object(found.get("metadata")).get("annotations"))
+        annotations = as_object(_metadata(found).get("annotations"))
         if LAST_APPLIED not in annotations:
             return first
         if step.manager == "kubectl" and not owners_of_fields(
@@ -288,7 +288,7 @@ class _Run:
         ):
             # The annotation would go with the fields of client-side apply.
             kept = extracted(found, self._schema, _ANNOTATION)
-            metadata = as_object(found.get("metadata"))
+            metadata = _metadata(found)
             names: JSONObject = {}
             for name in ("name", "namespace"):
                 if name in metadata:
@@ -310,6 +310,10 @@ class _Run:
             return State(step, found, found is not current, first.warnings)
         last = self._apply(upgraded, step, now)
         return State(step, last.object, changed=True, warnings=first.warnings)
+
+
+def _metadata(obj: JSONObject) -> JSONObject:
+    return as_object(obj.get("metadata"))
 
 
 def _existing(obj: JSONObject | None) -> JSONObject:
@@ -377,9 +381,16 @@ def _orphans(obj: JSONObject, schema: Schema) -> tuple[Orphan, ...]:
     for owner in found:
         if owner.operation == APPLY:
             updated = updated.difference(owner.fields)
-    present = fieldset_of(without_managed_fields(obj), schema)
+    orphaned = updated.leaves()
+    try:
+        present = fieldset_of(without_managed_fields(obj), schema)
+        orphaned = orphaned.intersection(present)
+    except ObjectError:
+        # An element without its keys has no path. A server stores it in a custom
+        # resource, and does not track the write.
+        pass
     orphans: list[Orphan] = []
-    for path in updated.leaves().intersection(present).paths():
+    for path in orphaned.paths():
         by = tuple(owner for owner in found if owner.fields.has(path))
         orphans.append(Orphan(path, by))
     return tuple(orphans)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import smp
-from smp.managed_fields import Step, owners, release, simulate
+from smp.managed_fields import Step, Verb, owners, release, simulate
 from smp.values import JSON, JSONObject, as_object
+from tests.support.recorded_writes import schema_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SCHEMA = smp.kubernetes().schema("apps/v1", "Deployment")
@@ -116,8 +117,52 @@ def test_what_only_updates_own_is_an_orphan() -> None:
         ],
         SCHEMA,
     )
-    assert [str(orphan.path) for orphan in run.orphans] == ["spec.paused"]
-    assert [owner.manager for owner in run.orphans[0].owners] == ["installer"]
+    # The manager that creates an object owns its defaults, too.
+    paths = {str(orphan.path) for orphan in run.orphans}
+    assert {"spec.paused", "spec.revisionHistoryLimit"} <= paths
+    assert "spec.replicas" not in paths
+    for orphan in run.orphans:
+        assert [owner.manager for owner in orphan.owners] == ["installer"]
+
+
+def test_a_default_that_another_manager_created_is_a_conflict() -> None:
+    # kube-apiserver 1.36.3 answers these to the two writes.
+    created = deployment(selector={"matchLabels": {"a": "b"}})
+    creations: tuple[tuple[Verb, str], ...] = (
+        ("update", "creator"),
+        ("client-side apply", "kubectl-client-side-apply"),
+    )
+    changes: tuple[tuple[JSONObject, str], ...] = (
+        ({"strategy": {"type": "Recreate"}}, ".spec.strategy.type"),
+        ({"replicas": 3}, ".spec.replicas"),
+    )
+    for verb, manager in creations:
+        for spec, field in changes:
+            steps = [Step(manager, created, verb), Step("flux", deployment(**spec))]
+            error = simulate(None, steps, SCHEMA, now=NOW).states[1].error
+            assert error is not None, field
+            assert error.problem == (
+                f'Apply failed with 1 conflict: conflict with "{manager}" '
+                f"using apps/v1: {field}"
+            )
+
+
+def test_no_step_and_no_end_of_a_sequence_raises() -> None:
+    # A server stores it in a custom resource, and tracks nothing of the write.
+    schema = schema_of("example.com/v1", "Widget", "1.36")
+    widget: JSONObject = {
+        "apiVersion": "example.com/v1",
+        "kind": "Widget",
+        "metadata": {"name": "w"},
+    }
+    steps = [
+        Step("a", {**widget, "spec": {"text": "x"}}, "update"),
+        Step("b", {**widget, "spec": {"pairs": [{"a": "x", "b": 1}]}}, "update"),
+        Step("c", {"spec": {"pairs": 1}}, "merge patch"),
+    ]
+    run = simulate(None, steps, schema, now=NOW)
+    codes = [state.error and state.error.code for state in run.states]
+    assert codes == [None, None, "wrong-type"]
 
 
 def test_kubectl_changes_from_client_side_to_server_side_apply() -> None:

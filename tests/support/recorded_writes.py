@@ -151,7 +151,7 @@ def managed_fields(obj: JSONObject | None) -> JSON:
 
 
 # What a field manager refuses, and not what is behind it: validation, the storage.
-_FIELD_MANAGER: Final = (
+FIELD_MANAGER: Final = (
     "Apply failed with ",
     "failed to create ",
     "failed to convert ",
@@ -173,7 +173,7 @@ def _problems_of_apply(step: Step) -> list[str]:
     record = step.record
     refused = record.get("refused")
     expected = str(refused["message"]) if refused else ""
-    if not expected.startswith(_FIELD_MANAGER):
+    if not expected.startswith(FIELD_MANAGER):
         expected = ""
     try:
         result = smp.server_side_apply(
@@ -196,7 +196,7 @@ def _problems_of_apply(step: Step) -> list[str]:
     if refused or step.after is None:
         # What is behind the field manager refused it, or it is not recorded.
         return []
-    found = _object_problems(result.object, step)
+    found = object_problems(result.object, step.after, step.kind)
     changed = step.live is None or _version(step.answer) != _version(step.live)
     if result.changed != changed and not found and "dry_run" not in record:
         found.append(f"changed: {result.changed}")
@@ -316,19 +316,18 @@ def _without_bookkeeping(entries: JSON) -> JSON:
     return kept
 
 
-def _object_problems(found: JSONObject, step: Step) -> list[str]:
-    after = step.after
-    assert after is not None
+def object_problems(found: JSONObject, after: JSONObject, kind: str) -> list[str]:
+    """Return in what an object differs from the one that a server had."""
     result = _entries_problems(found, after)
     # A request names it in its URL.
     metadata = {"namespace": "default", **as_object(found.get("metadata"))}
-    if step.kind in CLUSTER_SCOPED:
+    if kind in CLUSTER_SCOPED:
         del metadata["namespace"]
     ours = without_managed_fields(without_volatile({**found, "metadata": metadata}))
     theirs = without_managed_fields(without_volatile(after))
     for each in differences(ours, theirs):
         path = ".".join(each.path)
-        if not any(re.fullmatch(row, path) for row in BESIDES.get(step.kind, ())):
+        if not any(re.fullmatch(row, path) for row in BESIDES.get(kind, ())):
             result.append(f"object: {each}")
     return result
 
