@@ -3,43 +3,77 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
-from smp.api_objects import without_managed_fields
-from smp.managed_fields._entries import APPLY, Identity, ManagedFields
-from smp.managed_fields._field_set import EMPTY
-from smp.managed_fields._ownership import reconcile, take_over
-from smp.managed_fields._prune import pruned
-from smp.managed_fields._versions import SERVING, Changes
+from smp.managed_fields._entries import APPLY, ManagedFields
+from smp.managed_fields._scale import SCALE, SCALE_SCHEMA
+from smp.managed_fields._server_side import server_side_apply
+from smp.managed_fields._versions import SERVING, Serving
 from smp.plain import over_json, require_object
 from smp.schema.model import Schema
-from smp.typed_storage import stored
+from smp.values import JSONObject, as_object
 
-# Of no manager.
-_NONE = Identity("", "", "", "")
+_NAMES = ("name", "namespace")
 
 
 @over_json("the object", "obj")
-def release(obj: Mapping[str, Any], schema: Schema, manager: str) -> dict[str, Any]:
+def release(
+    obj: Mapping[str, Any],
+    schema: Schema,
+    manager: str,
+    *,
+    serving: Serving = SERVING,
+    now: datetime | None = None,
+) -> dict[str, Any]:
     """Return the object without what a manager owns, the inverse of its applies.
 
-    What it applied, and no other manager owns, is removed, as an apply of an empty
-    configuration removes it. What it wrote by updates stays, without an owner. The
-    object itself is returned where the manager owns nothing. Raises what ``owners`` and
-    ``fieldset_of`` raise.
+    It is what a server makes of an apply with nothing but the name of the object: what
+    the manager applied, and no other manager owns, is removed, and has its default
+    again. What the manager wrote by updates stays, without an owner. The object itself
+    is returned where the manager owns nothing. ``serving`` says how the kind is served,
+    ``now`` is the time of the write. Raises what ``server_side_apply`` raises.
     """
     obj = require_object("obj", obj)
-    managed = ManagedFields.of(obj)
-    owned = [owner for owner in managed.owners.values() if owner.manager == manager]
-    if not owned:
-        return obj
-    reconcile(managed, obj, schema, SERVING)
-    old = without_managed_fields(obj)
-    new = old
+    owned = [
+        owner
+        for owner in ManagedFields.of(obj).owners.values()
+        if owner.manager == manager
+    ]
+    released = obj
     for owner in owned:
-        released = managed.owners.pop(owner.identity)
-        if released.operation == APPLY:
-            others = [other.fields for other in managed.owners.values()]
-            new = pruned(new, schema, released.fields, EMPTY, others)
-    take_over(managed, _NONE, Changes(old, new, schema, SERVING, EMPTY))
-    return managed.written_to(stored(new, schema, old))
+        if owner.operation == APPLY:
+            released = server_side_apply(
+                released,
+                _nothing_but_names(released, owner.subresource),
+                schema,
+                manager=manager,
+                force=True,
+                subresource=owner.subresource,
+                profile="off",
+                serving=serving,
+                now=now,
+            ).object
+    managed = ManagedFields.of(released)
+    left = {
+        identity: owner
+        for identity, owner in managed.owners.items()
+        if owner.manager != manager
+    }
+    if len(left) == len(managed.owners):
+        return released
+    managed.owners = left
+    return managed.written_to(released)
+
+
+def _nothing_but_names(obj: JSONObject, subresource: str) -> JSONObject:
+    """Return a configuration that applies nothing to the object."""
+    metadata = as_object(obj.get("metadata"))
+    names: JSONObject = {name: metadata[name] for name in _NAMES if name in metadata}
+    if subresource == SCALE:
+        api_version, kind = SCALE_SCHEMA.api_version, SCALE_SCHEMA.kind
+        return {"apiVersion": api_version, "kind": kind, "metadata": names}
+    kinds: JSONObject = {
+        name: obj[name] for name in ("apiVersion", "kind") if name in obj
+    }
+    return {**kinds, "metadata": names}

@@ -205,7 +205,13 @@ class _Run:
         if step.verb == "apply":
             return self._apply(current, step, now)
         if step.verb == "release":
-            found = release(_existing(current), self._schema, step.manager)
+            found = release(
+                _existing(current),
+                self._schema,
+                step.manager,
+                serving=self._serving,
+                now=now,
+            )
             return State(step, found, found is not current)
         update = update_object(
             current,
