@@ -222,10 +222,18 @@ def as_stored(
 ) -> JSONObject:
     """Return an object as a server decodes it, and with the defaults that it fills in.
 
-    What it shares with ``old``, the stored object, is not visited. Where a profile of
-    unions is in force, no default is a member that is not chosen. Raises DepthError.
+    What it shares with ``old``, the stored object, is not visited. Raises DepthError.
     """
-    decoded = stored(obj, schema, old)
+    return fill_in(stored(obj, schema, old), old, schema, profile=profile)
+
+
+def fill_in(
+    decoded: JSONObject, old: JSONObject | None, schema: Schema, *, profile: str
+) -> JSONObject:
+    """Return a decoded object with the defaults that a server fills in.
+
+    Where a profile of unions is in force, no default is a member that is not chosen.
+    """
     defaulted = with_defaults(decoded, schema, old=old)
     return without_unchosen_defaults(decoded, defaulted, schema, profile=profile)
 

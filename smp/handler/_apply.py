@@ -17,6 +17,7 @@ from smp.handler._options import MANAGER, MANAGER_REQUIRED
 from smp.handler._request import Draft, Request
 from smp.handler._status import (
     InvalidOptionsError,
+    ModifiedError,
     NotTypedError,
     StatusError,
     TooLargeError,
@@ -37,32 +38,67 @@ _ANSWERS: Final[dict[str, type[StatusError]]] = {
 
 
 @bounded("the object")
-def applied(request: Request, stored: JSONObject | None) -> Draft:
-    """Apply a configuration to a stored object, or create one from it.
+def read_configuration(request: Request) -> tuple[JSONObject, tuple[str, ...]]:
+    """Read a body, in YAML or JSON: the object, and the keys that it has twice.
 
-    Raises TooLargeError, StatusError, InvalidOptionsError without a field manager,
-    ApplyConflictError, NotTypedError, and what the engine raises.
+    Raises InvalidOptionsError without a field manager, TooLargeError, DepthError and
+    StatusError.
     """
-    options = request.options
-    manager = options.manager or ""
+    limits, manager = request.options.limits, request.options.manager or ""
     problems = [*manager_problems(manager, MANAGER)]
     if not manager:
         problems.append(MANAGER_REQUIRED)
     if problems:
         raise InvalidOptionsError(problems, "PatchOptions")
-    configuration, duplicates = _configuration(request)
+    if len(request.body) > limits.body:
+        raise TooLargeError(f"limit is {limits.body}")
+    try:
+        document = read_first(request.body)
+    except DocumentError as error:
+        raise StatusError(
+            f"error decoding YAML: error converting YAML to JSON: yaml: {error.problem}"
+        ) from None
+    value = document.value
+    # In Go null leaves the empty object that is decoded into as it is.
+    if value is None:
+        value = {}
+    if not isinstance(value, dict):
+        type_ = _GO_TYPES.get(type(value), "string")
+        raise StatusError(
+            "error decoding YAML: error unmarshaling JSON: while decoding JSON: json:"
+            f" cannot unmarshal {type_} into Go value of type map[string]interface {{}}"
+        )
+    check_depth(value, limits)
+    return value, document.duplicates
+
+
+@bounded("the object")
+def applied(
+    request: Request,
+    stored: JSONObject | None,
+    configuration: JSONObject,
+    duplicates: tuple[str, ...],
+) -> Draft:
+    """Apply a configuration to a stored object, or create one from it.
+
+    Raises ApplyConflictError, NotTypedError, StatusError, ModifiedError, and what the
+    engine raises.
+    """
+    options = request.options
     try:
         result = server_side_apply(
             stored,
             configuration,
             request.schema,
-            manager=manager,
+            manager=options.manager or "",
             force=bool(options.force),
             subresource=options.subresource,
             serving=options.serving,
             profile=options.profile,
         )
     except ObjectError as error:
+        if error.code == "modified":
+            raise ModifiedError(error.problem) from None
         answer = _ANSWERS.get(error.code)
         if answer is None:
             raise
@@ -87,31 +123,3 @@ def applied(request: Request, stored: JSONObject | None) -> Draft:
         is_apply=True,
         remarks=tuple([str(warning) for warning in result.warnings]),
     )
-
-
-def _configuration(request: Request) -> tuple[JSONObject, tuple[str, ...]]:
-    """Read a body, in YAML or JSON: the object, and the keys that it has twice.
-
-    Raises TooLargeError, DepthError and StatusError.
-    """
-    limits = request.options.limits
-    if len(request.body) > limits.body:
-        raise TooLargeError(f"limit is {limits.body}")
-    try:
-        document = read_first(request.body)
-    except DocumentError as error:
-        raise StatusError(
-            f"error decoding YAML: error converting YAML to JSON: yaml: {error.problem}"
-        ) from None
-    value = document.value
-    # In Go null leaves the empty object that is decoded into as it is.
-    if value is None:
-        value = {}
-    if not isinstance(value, dict):
-        type_ = _GO_TYPES.get(type(value), "string")
-        raise StatusError(
-            "error decoding YAML: error unmarshaling JSON: while decoding JSON: json:"
-            f" cannot unmarshal {type_} into Go value of type map[string]interface {{}}"
-        )
-    check_depth(value, limits)
-    return value, document.duplicates

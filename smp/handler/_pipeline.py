@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from smp.conformance import Misfit
 from smp.errors import SmpError, bounded
-from smp.handler._apply import applied
+from smp.handler._apply import applied, read_configuration
 from smp.handler._body import MAX_REPORTED
 from smp.handler._identity import (
     managed_fields_violations,
@@ -38,6 +38,7 @@ from smp.handler._status import (
 from smp.immutable import changed_immutable_fields
 from smp.managed_fields import track, with_former_times
 from smp.plain import as_plain_object
+from smp.schema.model import Schema
 from smp.sharing import share_object
 from smp.unions import Change, acts_unasked, without_unchosen_defaults
 from smp.update import as_requested, decode_object, updated
@@ -102,12 +103,16 @@ def _outcome(request: Request, stored: object, old: JSONObject | None) -> Outcom
     warnings: list[str] = []
     subject = old or {"apiVersion": schema.api_version, "kind": schema.kind}
     try:
-        draft = _draft(request, stored)
-        # A new object may leave out what the path says.
-        if draft.old is not None:
-            subject = draft.old
+        if request.is_apply:
+            configuration, duplicates = read_configuration(request)
+            # A new object may leave out what the path says.
+            subject = old or _with_kind(configuration, schema)
+            draft = applied(request, old, configuration, duplicates)
+        elif request.is_patch:
+            draft = patched(request, stored)
         else:
-            subject = {**draft.new, **subject} if schema.kind else draft.new
+            draft = whole(request, old)
+        subject = draft.old or _with_kind(draft.new, schema)
         warnings.extend(draft.remarks)
         new = _decoded(draft, request, warnings)
         # Hooks are called here, where a RecursionError of theirs is their own.
@@ -132,12 +137,11 @@ def _outcome(request: Request, stored: object, old: JSONObject | None) -> Outcom
         return to_status(error, **details, warnings=warnings)
 
 
-def _draft(request: Request, stored: object) -> Draft:
-    """Return what the body makes of the stored object."""
-    if request.is_patch and not request.is_apply:
-        return patched(request, stored)
-    old = stored if isinstance(stored, dict) else None
-    return applied(request, old) if request.is_patch else whole(request, old)
+def _with_kind(obj: JSONObject, schema: Schema) -> JSONObject:
+    """Return a new object of the kind of its schema, if that has one."""
+    if not schema.kind:
+        return obj
+    return {**obj, "apiVersion": schema.api_version, "kind": schema.kind}
 
 
 @bounded("the object")

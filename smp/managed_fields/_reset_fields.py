@@ -8,6 +8,7 @@ and in apiextensions-apiserver.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
@@ -99,6 +100,32 @@ def _reset_fields(api_version: str, kind: str, subresource: str) -> FieldSet:
     if subresource != "status":
         return EMPTY
     return _SPEC if (group, kind) in _SPEC_ALONE else _SPEC.union(_METADATA)
+
+
+# Of the spec of a Pod, what a subresource writes (Go: GetResetFieldsFilter of
+# podEphemeralContainersStrategy and podResizeStrategy). Of a container that is only its
+# resources, which a set of fields cannot say.
+_WRITTEN_OF_POD: Final = {
+    "ephemeralcontainers": ("ephemeralContainers",),
+    "resize": ("containers", "initContainers"),
+}
+
+
+def reset_fields_of(
+    objects: Iterable[JSONObject], schema: Schema, subresource: str, *, has_status: bool
+) -> FieldSet:
+    """Return the fields of these objects that a write through a subresource resets."""
+    reset = reset_fields(schema, subresource, has_status=has_status)
+    written = _WRITTEN_OF_POD.get(subresource, ())
+    if not written or (schema.api_version, schema.kind) != ("v1", "Pod"):
+        return reset
+    paths: list[Path] = []
+    for obj in objects:
+        paths += [Path((name,)) for name in ("metadata", "status") if name in obj]
+        for name in as_object(obj.get("spec")):
+            if name not in written:
+                paths.append(Path(("spec", name)))
+    return reset.union(FieldSet.of(*paths))
 
 
 def with_reset(new: JSONObject, old: JSONObject, fields: FieldSet) -> JSONObject:

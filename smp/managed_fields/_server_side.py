@@ -3,8 +3,8 @@
 Theory of operation. An apply goes through the same steps as in a Kubernetes API server
 (Go: k8s.io/apimachinery, util/managedfields, NewDefaultFieldManager):
 
-1. The applied configuration is checked: apiVersion and kind, no managedFields, the
-   types of the schema, no element of a list twice.
+1. The applied configuration is checked before anything changes it: apiVersion and
+   kind, no managedFields, the types of the schema, no element of a list twice.
 2. An object that exists without managedFields gets an entry for what it has, that of
    the manager ``before-first-apply``.
 3. The configuration is merged into the live object. What the manager applied before and
@@ -12,7 +12,8 @@ Theory of operation. An apply goes through the same steps as in a Kubernetes API
 4. The unions of the result are normalized by a profile. No server does this, it is
    what KEP-1027 and its predecessor of 2019 ask for.
 5. What the apply changes is compared with what other managers own: conflicts.
-6. The result is decoded and defaulted as a server does it.
+6. The result is decoded and defaulted as a server does it (``smp.update``). Then a
+   resourceVersion in the configuration must be that of the live object.
 7. The entries of managedFields are written. An apply that changes nothing but times
    changes nothing at all.
 """
@@ -21,13 +22,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
 
 from smp.api_objects import without_managed_fields
-from smp.defaults import with_defaults
 from smp.errors import ApplyWarning, ObjectError, SmpError
 from smp.immutable import changed_immutable_fields
 from smp.last_applied import (
@@ -38,14 +39,15 @@ from smp.last_applied import (
 from smp.managed_fields._apply import apply_configuration
 from smp.managed_fields._compare import compare
 from smp.managed_fields._conflicts import ApplyConflictError
-from smp.managed_fields._entries import ManagedFields, Write
+from smp.managed_fields._entries import APPLY, UPDATE, ManagedFields, Write
 from smp.managed_fields._field_set import FieldSet
 from smp.managed_fields._go_text import kind_text
 from smp.managed_fields._object_fields import fieldset_of
 from smp.managed_fields._owned_paths import owned_path
+from smp.managed_fields._preconditions import require_preconditions
 from smp.managed_fields._remarks import Attempt, Remark, stock_remark
 from smp.managed_fields._reset_fields import (
-    reset_fields,
+    reset_fields_of,
     with_reset,
     with_system_metadata,
 )
@@ -66,8 +68,8 @@ from smp.paths import Path
 from smp.plain import over_json, require_object, require_object_or_none, require_texts
 from smp.schema.model import Schema
 from smp.typed_storage import decoding_problem, is_typed, stored
-from smp.unions import Change, profile_named, without_unchosen_defaults
-from smp.update import Update, as_stored, updated
+from smp.unions import Change, profile_named
+from smp.update import Update, as_stored, fill_in, updated
 from smp.values import JSONObject, as_object, as_text, same
 from smp.violations import Violation
 
@@ -121,174 +123,221 @@ def server_side_apply(  # noqa: PLR0913  (what a request says, step by step)
     the kind is served, ``now`` is the time of the write. Raises ApplyConflictError for
     what other managers own, ObjectError (codes other-kind-applied,
     managed-fields-applied, invalid-applied, invalid-managed-fields, no-path-element)
-    for what a server cannot apply, UnionError for a configuration that sets two members
-    of a union, and DepthError.
+    for what a server cannot apply, ObjectError (code modified) for a resourceVersion
+    other than that of the live object and for the uid of an object that is not there,
+    UnionError for a configuration that sets two members of a union, and DepthError.
     """
     profile_named(profile)  # before anything is computed
     live = require_object_or_none("live", live)
     applied = require_object("applied", applied)
     require_texts(manager=manager, subresource=subresource)
+    applier = _Applier(manager, force, subresource, profile, serving, now)
     if subresource == SCALE and live is not None and schema.kind != _SCALE:
-        return _apply_scale(
-            live, applied, schema, manager=manager, force=force, now=now
-        )
-    old = without_managed_fields(live or {})
-    managed = ManagedFields.of(live or {})
-    _require_kind(applied, schema)
-    reset = reset_fields(schema, subresource, has_status=serving.has_status)
-    if live is not None and not managed.owners:
-        first = Write.of(
-            live,
-            manager=_BEFORE_FIRST_APPLY,
-            operation="Update",
-            subresource=subresource,
-            now=now,
-            reset=reset,
-            serving=serving,
-        )
-        _record_existing(managed, live, schema, first)
-    _require_types(old, applied, schema)
-    write = Write.of(
-        applied,
-        manager=manager,
-        operation="Apply",
-        subresource=subresource,
-        now=now,
-        reset=reset,
-        serving=serving,
-    )
-    unions = _Unions(live if live is None else old, applied, schema, profile)
-    is_custom = not is_typed(schema)
+        return _apply_scale(live, applied, schema, applier)
+    return _run(live, applied, schema, applier)
 
-    def attempt(managed: ManagedFields, *, force: bool) -> JSONObject:
+
+class _Applier(msgspec.Struct, frozen=True):
+    """Who applies, how, and through what."""
+
+    manager: str
+    force: bool
+    subresource: str
+    profile: str
+    serving: Serving
+    now: datetime | None
+
+
+def _run(
+    live: JSONObject | None, applied: JSONObject, schema: Schema, applier: _Applier
+) -> ServerSideApplyResult:
+    """Go through the phases of an apply, see the head of the module."""
+    apply = _ServerSideApply(live, applied, schema, applier)
+    managed = apply.find_entries()
+    new, entries = apply.merge(managed)
+    require_preconditions(live, applied)
+    return apply.judge(apply.write(new, entries))
+
+
+class _ServerSideApply:
+    """An apply: what it begins with, and its phases in their order.
+
+    ``old`` is the live object without its managedFields, empty on create.
+    """
+
+    def __init__(
+        self,
+        live: JSONObject | None,
+        applied: JSONObject,
+        schema: Schema,
+        applier: _Applier,
+    ) -> None:
+        self.live = live
+        self.old = without_managed_fields(live or {})
+        self.applied = applied
+        self.schema = schema
+        self.applier = applier
+        self.is_custom = not is_typed(schema)
+        self.reset = reset_fields_of(
+            (self.old, applied),
+            schema,
+            applier.subresource,
+            has_status=applier.serving.has_status,
+        )
+
+    def find_entries(self) -> ManagedFields:
+        """Check the configuration, and return the entries of the live object.
+
+        An object that exists without them gets one for what it has.
+        """
+        managed = ManagedFields.of(self.live or {})
+        _require_kind(self.applied, self.schema)
+        if self.live is not None and not managed.owners:
+            first = self._write(self.live, _BEFORE_FIRST_APPLY, UPDATE)
+            try:
+                record_update(managed, {}, self.live, self.schema, first)
+            except ObjectError as error:
+                problem = "failed to create manager for existing fields"
+                error.problem = f"{problem}: {error.problem}"
+                raise
+        _require_types(self.old, self.applied, self.schema)
+        return managed
+
+    def _write(self, obj: JSONObject, manager: str, operation: str) -> Write:
+        return Write.of(
+            obj,
+            manager=manager,
+            operation=operation,
+            subresource=self.applier.subresource,
+            now=self.applier.now,
+            reset=self.reset,
+            serving=self.applier.serving,
+        )
+
+    @cached_property
+    def entry(self) -> Write:
+        """The write, and the entry that it is recorded in."""
+        return self._write(self.applied, self.applier.manager, APPLY)
+
+    @cached_property
+    def unions(self) -> _Unions:
+        """The unions of the configuration, with the discriminators that it lacks."""
+        old = None if self.live is None else self.old
+        return _Unions(old, self.applied, self.schema, self.applier.profile)
+
+    def merge(self, managed: ManagedFields) -> tuple[JSONObject, ManagedFields]:
+        """Return the object as it is decoded and defaulted, and the new entries.
+
+        Raises ApplyConflictError. Over what kubectl has applied from a client before,
+        there are no conflicts.
+        """
+        # An attempt that fails leaves the entries changed.
+        entries = managed.copy()
+        try:
+            return self._attempt(entries, force=self.applier.force), entries
+        except ApplyConflictError as error:
+            if self.applier.manager != _KUBECTL:
+                raise
+            allowed = _last_applied_fields(self.old, self.schema)
+            conflicts = [each for each in error.conflicts if not allowed.has(each.path)]
+            if conflicts:
+                raise ApplyConflictError(tuple(conflicts)) from None
+        return self._attempt(managed, force=True), managed
+
+    def _attempt(self, entries: ManagedFields, *, force: bool) -> JSONObject:
         try:
             new = apply_configuration(
-                old,
-                unions.applied,
-                schema,
-                managed,
-                write,
+                self.old,
+                self.unions.applied,
+                self.schema,
+                entries,
+                self.entry,
                 force=force,
-                normalize=unions.normalized,
+                normalize=self.unions.normalized,
             )
         except ApplyConflictError as error:
-            raise unions.explained(error) from None
-        if is_custom:
-            new = with_system_metadata(new, old)
-            defaulted = with_defaults(new, schema, old=old)
-            return without_unchosen_defaults(new, defaulted, schema, profile=profile)
+            raise self.unions.explained(error) from None
+        if self.is_custom:
+            new = with_system_metadata(new, self.old)
+            # The metadata of a custom resource is decoded when it is written.
+            return fill_in(new, self.old, self.schema, profile=self.applier.profile)
         # Typed storage fills in what is reset, such as an empty status.
-        new = with_system_metadata(with_reset(new, old, reset), old)
-        return _decoded(new, old, applied, schema, profile)
+        new = with_system_metadata(with_reset(new, self.old, self.reset), self.old)
+        problem = decoding_problem(new, self.schema, self.old)
+        if problem:
+            kind = kind_text(self.schema.api_version, self.schema.kind)
+            message = (
+                "failed to convert new object ({}) to proper version: "
+                f"unable to convert unstructured object to {kind}: "
+            )
+            raise type_error(message, self.applied, [problem])
+        # Zero values are dropped, and stay owned. What is filled in has no owner.
+        new = as_stored(new, self.old, self.schema, profile=self.applier.profile)
+        return stored(new, self.schema, self.old, at_rest=True)
 
-    # An attempt that fails leaves the entries changed.
-    entries = managed.copy()
-    try:
-        new = attempt(entries, force=force)
-    except ApplyConflictError as error:
-        if manager != _KUBECTL:
-            raise
-        allowed = _last_applied_fields(old, schema)
-        conflicts = [each for each in error.conflicts if not allowed.has(each.path)]
-        if conflicts:
-            raise ApplyConflictError(tuple(conflicts)) from None
-        entries = managed
-        new = attempt(entries, force=True)
-    if manager == _KUBECTL:
-        new = _with_last_applied(new, applied)
-    written = entries.written_to(new)
-    if live is not None:
-        written = with_former_times(live, written)
-    if is_custom and written is not live:
+    def write(self, new: JSONObject, entries: ManagedFields) -> JSONObject:
+        """Return the object with its entries; the live one where nothing changes."""
+        if self.applier.manager == _KUBECTL:
+            new = _with_last_applied(new, self.applied)
+        written = entries.written_to(new)
+        if self.live is not None:
+            written = with_former_times(self.live, written)
+        if not self.is_custom or written is self.live:
+            return written
         # Go: the strategy of the resource resets what this write cannot change after
         # the times of a write that changes nothing are put back.
-        written = entries.written_to(with_reset(new, old, reset))
-        if live is not None and same(live, written):
-            written = live
-        else:
-            # The metadata of a custom resource is decoded when it is written, after a
-            # server has looked for changes: an empty list of finalizers is one.
-            written = stored(written, schema)
-    remark = None
-    if unions.changed:
+        written = entries.written_to(with_reset(new, self.old, self.reset))
+        if self.live is not None and same(self.live, written):
+            return self.live
+        # The metadata of a custom resource is decoded when it is written, after a
+        # server has looked for changes: an empty list of finalizers is one.
+        return stored(written, self.schema)
 
+    def judge(self, written: JSONObject) -> ServerSideApplyResult:
+        """Return the result, with what a server would reject, and the remark."""
+        update = self.unions.update
+        violations = update.violations
+        if self.live is not None:
+            violations += tuple(
+                changed_immutable_fields(self.old, written, self.schema)
+            )
+        return ServerSideApplyResult(
+            written,
+            written is not self.live,
+            update.changes,
+            update.warnings,
+            violations,
+            self._remark(written) if self.unions.changed else None,
+        )
+
+    def _remark(self, written: JSONObject) -> Remark | None:
         def on_a_stock_server(attempt: Attempt) -> JSONObject:
-            return server_side_apply(
-                attempt.live or None,
-                attempt.configuration,
-                schema,
+            applier = replace(
+                self.applier,
                 manager=attempt.manager,
                 force=attempt.force,
-                subresource=subresource,
                 profile="off",
-                serving=serving,
-                now=now,
-            ).object
+            )
+            live = attempt.live or None
+            return _run(live, attempt.configuration, self.schema, applier).object
 
-        remark = stock_remark(
-            Attempt(live or {}, applied, manager, force),
+        return stock_remark(
+            Attempt(
+                self.live or {},
+                self.applied,
+                self.applier.manager,
+                self.applier.force,
+            ),
             written,
-            schema,
-            chosen=unions.applied,
-            changed=unions.changed,
+            self.schema,
+            chosen=self.unions.applied,
+            changed=self.unions.changed,
             apply=on_a_stock_server,
         )
-    violations = unions.update.violations
-    if live is not None:
-        violations += tuple(changed_immutable_fields(old, written, schema))
-    return ServerSideApplyResult(
-        written,
-        written is not live,
-        unions.update.changes,
-        unions.update.warnings,
-        violations,
-        remark,
-    )
-
-
-def _decoded(
-    new: JSONObject,
-    old: JSONObject,
-    applied: JSONObject,
-    schema: Schema,
-    profile: str,
-) -> JSONObject:
-    """Return an object of a built-in kind as a server decodes, defaults and stores it.
-
-    Zero values are dropped, and stay owned. What is filled in then has no owner. Raises
-    ObjectError for what cannot be decoded.
-    """
-    problem = decoding_problem(new, schema, old)
-    if problem:
-        kind = kind_text(schema.api_version, schema.kind)
-        message = (
-            "failed to convert new object ({}) to proper version: "
-            f"unable to convert unstructured object to {kind}: "
-        )
-        raise type_error(message, applied, [problem])
-    chosen = as_stored(new, old, schema, profile=profile)
-    return stored(chosen, schema, old, at_rest=True)
-
-
-def _record_existing(
-    managed: ManagedFields, live: JSONObject, schema: Schema, first: Write
-) -> None:
-    """Record what an object without managedFields has, before the first apply."""
-    try:
-        record_update(managed, {}, live, schema, first)
-    except ObjectError as error:
-        error.problem = f"failed to create manager for existing fields: {error.problem}"
-        raise
 
 
 def _apply_scale(
-    live: JSONObject,
-    applied: JSONObject,
-    schema: Schema,
-    *,
-    manager: str,
-    force: bool,
-    now: datetime | None,
+    live: JSONObject, applied: JSONObject, schema: Schema, applier: _Applier
 ) -> ServerSideApplyResult:
     """Apply a Scale to an object (Go: ScaleREST.Update of the kinds that have one).
 
@@ -305,15 +354,12 @@ def _apply_scale(
             f"object (/; {_SCALE_TEXT}) to proper version: {_NO_CONVERSION}",
             code="invalid-applied",
         )
-    result = server_side_apply(
+    # A Scale is of a built-in kind, also that of a custom resource.
+    result = _run(
         scale.written_to(scale_of(live)),
         applied,
         SCALE_SCHEMA,
-        manager=manager,
-        force=force,
-        subresource=SCALE,
-        profile="off",
-        now=now,
+        replace(applier, profile="off", serving=SERVING),
     )
     is_changed = replica_count(result.object) != replica_count(live)
     if is_custom and is_changed:

@@ -328,3 +328,18 @@ def test_options_of_a_wrong_type_are_refused(option: dict[str, Any]) -> None:
     with pytest.raises(SmpError) as caught:
         Options(**option)
     assert caught.value.code == "invalid-option"
+
+
+def test_a_refusal_of_a_new_object_names_it() -> None:
+    schema = kubernetes().schema("apps/v1", "StatefulSet")
+    obj = {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {"name": "s"},
+        "spec": {"updateStrategy": {"type": "OnDelete", "rollingUpdate": {}}},
+    }
+    options = Options(manager="a", profile="validate-only")
+    outcome = refused(handler.patch(None, json.dumps(obj), APPLY, schema, options))
+    assert outcome.code == 422
+    # Go: errors.NewInvalid, of what the request names.
+    assert message_of(outcome).startswith('StatefulSet.apps "s" is invalid: ')

@@ -8,8 +8,9 @@ import pytest
 
 import smp
 from smp.last_applied import LAST_APPLIED
+from smp.managed_fields import owners
 from smp.paths import Path
-from smp.values import JSONObject, as_object
+from smp.values import JSON, JSONObject, as_object
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SCHEMA = smp.kubernetes().schema("v1", "ConfigMap")
@@ -190,3 +191,76 @@ def test_an_element_of_a_built_in_kind_has_the_zero_value_of_a_key_that_it_lacks
             "f:conditions": {'k:{"type":""}': {".": {}, "f:status": {}}},
         }
     }
+
+
+def test_a_configuration_expects_the_state_that_it_was_made_from() -> None:
+    # The messages are those of kube-apiserver 1.36.3, behind what names the resource.
+    configuration: JSONObject = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "x"},
+        "data": {"a": "1"},
+    }
+    schema = smp.kubernetes().schema("v1", "ConfigMap")
+    live: JSONObject = {
+        **configuration,
+        "metadata": {"name": "x", "resourceVersion": "7", "uid": "u"},
+    }
+
+    def expecting(**metadata: JSON) -> JSONObject:
+        return {**configuration, "metadata": {"name": "x", **metadata}}
+
+    for version in ("7", "", "0", None):
+        sent = expecting(resourceVersion=version, uid="u")
+        smp.server_side_apply(live, sent, schema, manager="a")
+    # Without a version of its own, the object is in any state.
+    sent = expecting(resourceVersion="6")
+    smp.server_side_apply(configuration, sent, schema, manager="a")
+    modified = (
+        "the object has been modified; please apply your changes to the latest version"
+        " and try again"
+    )
+    mismatch = (
+        "uid mismatch: the provided object specified uid u, and no existing object was"
+        " found"
+    )
+    refused: tuple[tuple[JSONObject | None, JSONObject, str], ...] = (
+        (live, expecting(resourceVersion="6"), modified),
+        (None, expecting(uid="u"), mismatch),
+    )
+    for stored, sent, problem in refused:
+        with pytest.raises(smp.ObjectError) as caught:
+            smp.server_side_apply(stored, sent, schema, manager="a")
+        assert (caught.value.code, caught.value.problem) == ("modified", problem)
+    # Conflicts come first.
+    owned = smp.server_side_apply(None, configuration, schema, manager="b").object
+    owned["metadata"] = {**as_object(owned["metadata"]), "resourceVersion": "7"}
+    with pytest.raises(smp.ApplyConflictError):
+        smp.server_side_apply(owned, {**sent, "data": {"a": "2"}}, schema, manager="a")
+
+
+def test_a_subresource_of_a_pod_gives_only_what_it_writes() -> None:
+    # Go: podEphemeralContainersStrategy.GetResetFieldsFilter.
+    schema = smp.kubernetes().schema("v1", "Pod")
+    pod: JSONObject = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
+    containers: JSONObject = {"containers": [{"name": "c", "image": "i"}]}
+    live = smp.server_side_apply(None, {**pod, "spec": containers}, schema, manager="a")
+    added: JSONObject = {"ephemeralContainers": [{"name": "e", "image": "x"}]}
+    result = smp.server_side_apply(
+        live.object,
+        {
+            **pod,
+            "metadata": {"name": "p", "labels": {"l": "1"}},
+            "spec": {**added, "hostNetwork": True},
+        },
+        schema,
+        manager="b",
+        subresource="ephemeralcontainers",
+    )
+    fields = [owner.fields for owner in owners(result.object) if owner.manager == "b"]
+    element = 'k:{"name":"e"}'
+    content: JSONObject = {".": {}, "f:image": {}, "f:name": {}}
+    [owned] = [each.to_v1() for each in fields]
+    assert owned == {"f:spec": {"f:ephemeralContainers": {element: content}}}
+    assert "hostNetwork" not in as_object(result.object["spec"])
+    assert "labels" not in as_object(result.object["metadata"])

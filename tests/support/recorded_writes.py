@@ -159,6 +159,9 @@ FIELD_MANAGER: Final = (
     "failed to prune ",
     "invalid object type",
     "metadata.managedFields must be nil",
+    # What is said of the preconditions in a configuration.
+    "the object has been modified",
+    "uid mismatch",
 )
 
 
@@ -173,6 +176,11 @@ def _problems_of_apply(step: Step) -> list[str]:
     record = step.record
     refused = record.get("refused")
     expected = str(refused["message"]) if refused else ""
+    if refused and refused["reason"] == "Conflict":
+        # The library does not know how the resource is called.
+        expected = re.sub(
+            r'^Operation cannot be fulfilled on \S+ "\S*": ', "", expected
+        )
     if not expected.startswith(FIELD_MANAGER):
         expected = ""
     try:
