@@ -14,6 +14,8 @@ takes the steps that its server takes:
 4. Managed fields: ``smp.managed_fields.track``, or an apply.
 5. Admission, the hook of a caller.
 6. ``updated``: unions are normalized, and the object is validated (KEP-1027).
+7. ``put_at_rest``: what the strategy of a kind drops, and what a server reads from its
+   storage again.
 
 The rules of the last step share one walk, over what the update changed.
 """
@@ -49,7 +51,7 @@ from smp.unions import (
     raise_problems,
     without_unchosen_defaults,
 )
-from smp.values import ABSENT, JSONObject, as_object
+from smp.values import ABSENT, JSONArray, JSONObject, as_list, as_object
 from smp.violations import Violation
 
 
@@ -236,6 +238,35 @@ def fill_in(
     """
     defaulted = with_defaults(decoded, schema, old=old)
     return without_unchosen_defaults(decoded, defaulted, schema, profile=profile)
+
+
+# Lists of built-in kinds, and the fields that a server stores of their elements.
+_STORED_OF_ELEMENTS: Final = {
+    # Go: pkg/registry/core/serviceaccount, cleanSecretReferences.
+    ("v1", "ServiceAccount"): ("secrets", ("name",)),
+}
+
+
+def put_at_rest(
+    obj: JSONObject, schema: Schema, old: JSONObject | None = None
+) -> JSONObject:
+    """Return an object of a built-in kind as a server reads it from its storage.
+
+    What it shares with ``old``, the stored object, is not visited. Raises DepthError.
+    """
+    name, fields = _STORED_OF_ELEMENTS.get((schema.api_version, schema.kind), ("", ()))
+    elements = as_list(obj.get(name))
+    if any(not as_object(element).keys() <= {*fields} for element in elements):
+        stored_elements: JSONArray = []
+        for element in elements:
+            members = as_object(element)
+            kept: JSONObject = {}
+            for field in fields:
+                if field in members:
+                    kept[field] = members[field]
+            stored_elements.append(kept)
+        obj = {**obj, name: stored_elements}
+    return stored(obj, schema, old, at_rest=True)
 
 
 def _raise_contradictions(violations: tuple[Violation, ...]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
@@ -11,14 +12,14 @@ from smp.cli._object_outcomes import Notice, ObjectOutcome, notices_of
 from smp.cli._objects import Entry
 from smp.cli._options import Settings
 from smp.cli._secrets import Masks
-from smp.conformance import ConformanceRule, Misfit, conforming
+from smp.conformance import Misfit
 from smp.errors import DocumentError
 from smp.hazards import Hazard, HazardError, Policy, is_serious
 from smp.paths import Path
 from smp.schema.model import Schema
 from smp.three_way import find_hazards, three_way_apply
 from smp.unions import Change
-from smp.update import as_stored, updated
+from smp.update import as_stored, decode_object, updated
 from smp.values import JSONObject, as_object, same, without_nulls
 from smp.violations import Violation
 
@@ -75,8 +76,8 @@ def created_outcome(
         ratchet=True,
         configuration=new,
     )
-    decoded = _decode(created.object, None, schema, settings, masks)
-    notices = [*notices_of(created.warnings), *decoded.faults]
+    after, faults = _decode(created.object, None, schema, settings, masks)
+    notices = [*notices_of(created.warnings), *faults]
     metadata = as_object(new.get("metadata"))
     # The words are those of kubectl, which looks for the live object by its name.
     if not metadata.get("name") and not metadata.get("generateName"):
@@ -87,7 +88,7 @@ def created_outcome(
         identity=entry.identity,
         place=entry.place,
         before=None,
-        after=decoded.object,
+        after=after,
         type_=lenient.type,
         patch=new,
         notes=tuple(change_notes(created.changes, settings)),
@@ -141,8 +142,8 @@ def applied_outcome(  # noqa: PLR0913  # keyword arguments are options
         stored = updated(
             versions.live, stored, lenient, profile=settings.profile, ratchet=True
         ).object
-    decoded = _decode(stored, versions.live, schema, settings, masks)
-    notices = [*notices_of(result.warnings), *decoded.faults]
+    after, faults = _decode(stored, versions.live, schema, settings, masks)
+    notices = [*notices_of(result.warnings), *faults]
     notices += rejections(result.violations)
     notices += [
         Notice(f"{path}: {_UNMET}", UNMET, path, is_fault=True) for path in result.unmet
@@ -151,7 +152,7 @@ def applied_outcome(  # noqa: PLR0913  # keyword arguments are options
         identity=entry.identity,
         place=entry.place,
         before=versions.live,
-        after=decoded.object,
+        after=after,
         type_=lenient.type,
         patch=result.patch,
         media_type=result.media_type,
@@ -212,46 +213,38 @@ def _causes(
     )
 
 
-class _Decoded(msgspec.Struct, frozen=True):
-    """An object as a server decodes it, and what it warns of."""
-
-    object: JSONObject
-    faults: list[Notice]
-
-
 def _decode(
     new: JSONObject,
     old: JSONObject | None,
     schema: Schema,
     settings: Settings,
     masks: Masks,
-) -> _Decoded:
-    """Drop what a server drops when it decodes an object, and check its types.
+) -> tuple[JSONObject, list[Notice]]:
+    """Return an object as a server decodes it, and what that warns of.
 
     The types are those of the values that ``masks`` cover. Raises DocumentError where
     validation is strict. KEP-2885, server-side field validation.
     """
     # A server that knows more fields is not known here.
     keeps_unknown = settings.unknown_fields == "merge"
+    # Nulls are left to typed storage, which knows their zero values.
+    decode = partial(decode_object, schema=schema, typed=False, custom=True)
+    found = decode(new, old, prunes=not keeps_unknown)
+    obj = found.object
     if settings.defaults:
-        new = as_stored(new, old, schema, profile=settings.profile)
-    if settings.validate == "ignore" and keeps_unknown:
-        return _Decoded(new, [])
-    rule = ConformanceRule(prunes=not keeps_unknown, keeps_nulls=True)
-    obj = conforming(new, old, schema, rule)
+        obj = as_stored(obj, old, schema, profile=settings.profile)
     if settings.validate == "ignore":
-        return _Decoded(obj, [])
-    unknown_paths = [] if keeps_unknown else rule.unknown_fields
+        return obj, []
+    unknown_paths = () if keeps_unknown else found.unknown_fields
     unknown = [f'unknown field "{path}"' for path in unknown_paths]
-    misfits = rule.misfits
+    misfits = [*found.misfits]
     if schema.kind == "Secret":
-        rule = ConformanceRule(prunes=True, keeps_nulls=True)
         before = None if old is None else as_object(masks.unmask(old))
-        conforming(as_object(masks.unmask(new)), before, schema, rule)
+        unmasked = decode(as_object(masks.unmask(new)), before)
         # A number is quoted by a server; here that would show a secret.
         misfits = [
             Misfit(misfit.path, misfit.actual.split()[0], misfit.expected)
-            for misfit in rule.misfits
+            for misfit in unmasked.misfits
         ]
     wrong = [str(misfit) for misfit in misfits]
     if settings.validate == "strict" and (unknown or wrong):
@@ -268,7 +261,7 @@ def _decode(
         Notice(f"{misfit} ({_REJECTED})", "wrong-type", misfit.path, is_fault=True)
         for misfit in misfits
     ]
-    return _Decoded(obj, faults)
+    return obj, faults
 
 
 def rejections(violations: Iterable[Violation]) -> list[Notice]:

@@ -14,7 +14,7 @@ from smp.handler._body import check_depth
 from smp.handler._field_managers import manager_problems
 from smp.handler._identity import metadata_of, misnamed
 from smp.handler._options import MANAGER, MANAGER_REQUIRED
-from smp.handler._request import Draft, Request
+from smp.handler._request import Draft, ObjectRequest
 from smp.handler._status import (
     InvalidOptionsError,
     ModifiedError,
@@ -38,7 +38,7 @@ _ANSWERS: Final[dict[str, type[StatusError]]] = {
 
 
 @bounded("the object")
-def read_configuration(request: Request) -> tuple[JSONObject, tuple[str, ...]]:
+def read_configuration(request: ObjectRequest) -> tuple[JSONObject, tuple[str, ...]]:
     """Read a body, in YAML or JSON: the object, and the keys that it has twice.
 
     Raises InvalidOptionsError without a field manager, TooLargeError, DepthError and
@@ -74,7 +74,7 @@ def read_configuration(request: Request) -> tuple[JSONObject, tuple[str, ...]]:
 
 @bounded("the object")
 def applied(
-    request: Request,
+    request: ObjectRequest,
     stored: JSONObject | None,
     configuration: JSONObject,
     duplicates: tuple[str, ...],

@@ -26,7 +26,7 @@ from smp.handler._identity import (
     with_server_metadata,
 )
 from smp.handler._options import Admission, Operation, Options
-from smp.handler._request import Draft, Request, patched, stored_object, whole
+from smp.handler._request import Draft, ObjectRequest, patched, stored_object, whole
 from smp.handler._shape import with_whole_numbers
 from smp.handler._status import (
     Accepted,
@@ -60,7 +60,7 @@ _MIN_STORED: int = 1 << 12
 _DECODED = ("apiVersion", "kind", "metadata")
 
 
-def respond(request: Request, stored: object) -> Outcome:
+def respond(request: ObjectRequest, stored: object) -> Outcome:
     """Return what a request leads to; ``stored`` is None where there is no object.
 
     Raises DocumentError and ObjectError for a stored object that is none.
@@ -75,7 +75,7 @@ def respond(request: Request, stored: object) -> Outcome:
     return _outcome(request, old, old)
 
 
-def _may_stay_undecoded(request: Request) -> bool:
+def _may_stay_undecoded(request: ObjectRequest) -> bool:
     """Tell whether only what the patch touches has to be looked at.
 
     Hooks get whole objects, without ratcheting all of the object is judged, and some
@@ -97,7 +97,7 @@ def _may_stay_undecoded(request: Request) -> bool:
     return not acts_unasked(request.schema, options.profile)
 
 
-def _outcome(request: Request, stored: object, old: JSONObject | None) -> Outcome:
+def _outcome(request: ObjectRequest, stored: object, old: JSONObject | None) -> Outcome:
     """Take all steps; ``old`` is the stored object, if it is one and is decoded."""
     schema, options = request.schema, request.options
     warnings: list[str] = []
@@ -145,7 +145,7 @@ def _with_kind(obj: JSONObject, schema: Schema) -> JSONObject:
 
 
 @bounded("the object")
-def _decoded(draft: Draft, request: Request, warnings: list[str]) -> JSONObject:
+def _decoded(draft: Draft, request: ObjectRequest, warnings: list[str]) -> JSONObject:
     """Return the new object without what a server drops.
 
     What to warn of is added to the warnings. Raises StatusError, InvalidError and
@@ -200,7 +200,7 @@ def _decoded(draft: Draft, request: Request, warnings: list[str]) -> JSONObject:
 
 
 def _of_its_kind(
-    draft: Draft, new: JSONObject, request: Request, *, is_patched: bool
+    draft: Draft, new: JSONObject, request: ObjectRequest, *, is_patched: bool
 ) -> JSONObject:
     """Return the new object with its apiVersion and kind, and with shared parts.
 
@@ -223,7 +223,7 @@ def _of_its_kind(
     return share_object(new, old)
 
 
-def _defaulted(draft: Draft, new: JSONObject, request: Request) -> JSONObject:
+def _defaulted(draft: Draft, new: JSONObject, request: ObjectRequest) -> JSONObject:
     """Return the new object as a typed server has it, with the defaults of its kind."""
     schema, options = request.schema, request.options
     if options.typed:
@@ -257,7 +257,7 @@ def _prepared(draft: Draft, new: JSONObject, options: Options) -> JSONObject:
 def _noted(
     old: JSONObject | None,
     new: JSONObject,
-    request: Request,
+    request: ObjectRequest,
     operation: Literal["Apply", "Update"] = "Update",
 ) -> JSONObject:
     options = request.options
@@ -326,7 +326,7 @@ def _wrong_types(
 
 @bounded("the object")
 def _judged(
-    draft: Draft, new: JSONObject, request: Request, warnings: list[str]
+    draft: Draft, new: JSONObject, request: ObjectRequest, warnings: list[str]
 ) -> Accepted:
     """Normalize and validate an object; what was wrong in the old one may stay.
 
@@ -367,7 +367,7 @@ def _judged(
 def _require_valid(
     old: JSONObject | None,
     new: JSONObject,
-    request: Request,
+    request: ObjectRequest,
     violations: tuple[Violation, ...],
 ) -> None:
     """Raise InvalidError for these violations, and for what else is judged."""
@@ -385,7 +385,7 @@ def _require_valid(
 def _accepted(
     draft: Draft,
     new: JSONObject,
-    request: Request,
+    request: ObjectRequest,
     changes: tuple[Change, ...],
     warnings: tuple[str, ...],
 ) -> Accepted:

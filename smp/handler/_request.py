@@ -32,7 +32,7 @@ from smp.values import JSON, JSONObject, as_object, type_name
 from smp.wire.partial import decoded_for
 
 
-class Request(msgspec.Struct, frozen=True):
+class ObjectRequest(msgspec.Struct, frozen=True):
     """A write as a client sends it, and how it is treated.
 
     ``media_type`` is that of a patch, without parameters; it is empty for a whole
@@ -99,7 +99,7 @@ COMMON: Final = Schema.inline(
 
 
 @bounded("the object")
-def patched(request: Request, stored: object) -> Draft:
+def patched(request: ObjectRequest, stored: object) -> Draft:
     """Apply a patch to a stored object.
 
     Bytes are decoded only where a strategic merge patch goes, if that pays. Raises
@@ -158,7 +158,7 @@ def patched(request: Request, stored: object) -> Draft:
 
 
 @bounded("the object")
-def whole(request: Request, stored: JSONObject | None) -> Draft:
+def whole(request: ObjectRequest, stored: JSONObject | None) -> Draft:
     """Take a whole object.
 
     Raises TooLargeError, DocumentError, DepthError, and StatusError for what is no

@@ -13,7 +13,7 @@ from smp.codec import Text, as_bytes
 from smp.errors import too_deep
 from smp.handler._options import DEFAULT, Options
 from smp.handler._pipeline import respond
-from smp.handler._request import COMMON, Request
+from smp.handler._request import COMMON, ObjectRequest
 from smp.handler._status import Outcome
 from smp.plain import as_plain_object, not_an_object
 from smp.schema.model import Schema
@@ -38,7 +38,7 @@ def patch(
     is checked. Raises DocumentError and ObjectError where the stored object is not one,
     and what a hook raises other than a SmpError; everything else is an outcome.
     """
-    request = Request(
+    request = ObjectRequest(
         as_bytes(body),
         COMMON if schema is None else schema,
         options,
@@ -57,7 +57,9 @@ def replace(
     """Replace a stored object (PUT). Raises as ``patch`` does."""
     if stored is None:
         raise not_an_object("the stored object", stored)
-    request = Request(as_bytes(body), COMMON if schema is None else schema, options)
+    request = ObjectRequest(
+        as_bytes(body), COMMON if schema is None else schema, options
+    )
     return _respond(request, stored)
 
 
@@ -66,11 +68,13 @@ def create(body: Text, schema: Schema | None, options: Options = DEFAULT) -> Out
 
     Its name, and what a server adds to it, are the caller's.
     """
-    request = Request(as_bytes(body), COMMON if schema is None else schema, options)
+    request = ObjectRequest(
+        as_bytes(body), COMMON if schema is None else schema, options
+    )
     return respond(request, None)
 
 
-def _respond(request: Request, stored: Stored | None) -> Outcome:
+def _respond(request: ObjectRequest, stored: Stored | None) -> Outcome:
     """Respond to a request about a stored object that may not be plain JSON."""
     if stored is None:
         return respond(request, None)

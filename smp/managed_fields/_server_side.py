@@ -69,7 +69,7 @@ from smp.plain import over_json, require_object, require_object_or_none, require
 from smp.schema.model import Schema
 from smp.typed_storage import decoding_problem, is_typed, stored
 from smp.unions import Change, profile_named
-from smp.update import Update, as_stored, fill_in, updated
+from smp.update import Update, as_stored, fill_in, put_at_rest, updated
 from smp.values import JSONObject, as_object, as_text, same
 from smp.violations import Violation
 
@@ -273,7 +273,7 @@ class _ServerSideApply:
             raise type_error(message, self.applied, [problem])
         # Zero values are dropped, and stay owned. What is filled in has no owner.
         new = as_stored(new, self.old, self.schema, profile=self.applier.profile)
-        return stored(new, self.schema, self.old, at_rest=True)
+        return put_at_rest(new, self.schema, self.old)
 
     def write(self, new: JSONObject, entries: ManagedFields) -> JSONObject:
         """Return the object with its entries; the live one where nothing changes."""

@@ -17,8 +17,8 @@ from smp.managed_fields._versions import Serving
 from smp.paths import Path
 from smp.schema.model import Schema
 from smp.sharing import share_object
-from smp.typed_storage import is_typed, stored
-from smp.update import Update, as_requested, decode_object, updated
+from smp.typed_storage import is_typed
+from smp.update import Update, as_requested, decode_object, put_at_rest, updated
 from smp.values import JSONObject, as_text
 
 
@@ -78,7 +78,7 @@ def update_object(  # what a request says
         serving=serving,
         now=now,
     )
+    at_rest = tracked if is_custom else put_at_rest(tracked, schema, live)
     if live is None:
-        return replace(update, object=stored(tracked, schema, at_rest=not is_custom))
-    at_rest = stored(tracked, schema, live, at_rest=not is_custom)
+        return replace(update, object=at_rest)
     return replace(update, object=with_former_times(live, at_rest))

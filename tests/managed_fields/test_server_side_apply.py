@@ -8,7 +8,7 @@ import pytest
 
 import smp
 from smp.last_applied import LAST_APPLIED
-from smp.managed_fields import owners
+from smp.managed_fields import Step, owners, simulate
 from smp.paths import Path
 from smp.values import JSON, JSONObject, as_object
 
@@ -264,3 +264,20 @@ def test_a_subresource_of_a_pod_gives_only_what_it_writes() -> None:
     assert owned == {"f:spec": {"f:ephemeralContainers": {element: content}}}
     assert "hostNetwork" not in as_object(result.object["spec"])
     assert "labels" not in as_object(result.object["metadata"])
+
+
+def test_a_service_account_stores_the_names_of_secrets_only() -> None:
+    # Measured: kube-apiserver 1.36.3 drops what else is sent.
+    schema = smp.kubernetes("1.36").schema("v1", "ServiceAccount")
+    account: JSONObject = {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {"name": "s"},
+        "secrets": [{"name": "a", "namespace": "n"}, {"name": "b"}],
+    }
+    applied = smp.server_side_apply(None, account, schema, manager="m").object
+    steps = [Step("m", account, "update")]
+    updated = simulate(None, steps, schema).object
+    assert updated is not None
+    for obj in (applied, updated):
+        assert obj["secrets"] == [{"name": "a"}, {"name": "b"}]

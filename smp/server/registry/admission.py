@@ -23,7 +23,7 @@ from smp.server.objects.resources import Resource, Resources
 from smp.server.objects.services import SERVICES, without_fields_of_type
 from smp.server.registry.kinds import Kind
 from smp.server.registry.target import CRDS, NAMESPACES
-from smp.typed_storage import stored
+from smp.update import put_at_rest
 from smp.values import JSON, JSONObject, as_object, same
 
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
@@ -116,7 +116,7 @@ def _at_rest(obj: JSONObject, kind: Kind, old: JSONObject | None = None) -> JSON
     """Return an object as it is read from the storage of a server."""
     if kind.defined or kind.schema is None:
         return obj
-    return stored(obj, kind.schema, old, at_rest=True)
+    return put_at_rest(obj, kind.schema, old)
 
 
 def _check_custom(obj: JSONObject, kind: Kind) -> None:
