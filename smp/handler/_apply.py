@@ -16,6 +16,7 @@ from smp.handler._identity import metadata_of, misnamed
 from smp.handler._options import MANAGER, MANAGER_REQUIRED
 from smp.handler._request import Draft, ObjectRequest
 from smp.handler._status import (
+    InvalidError,
     InvalidOptionsError,
     ModifiedError,
     NotTypedError,
@@ -103,6 +104,10 @@ def applied(
         if answer is None:
             raise
         raise answer(error.problem, code=error.code) from None
+    # The merged object has a null there, and the one that is judged has not.
+    emptied = [each for each in result.violations if each.code == "wrong-type"]
+    if emptied:
+        raise InvalidError(emptied)
     # Go: only after the apply, whose errors come first.
     if duplicates and options.field_validation == "Strict":
         lines = "".join([f"\n  {duplicate}" for duplicate in duplicates])

@@ -39,6 +39,7 @@ from smp.last_applied import (
 from smp.managed_fields._apply import apply_configuration
 from smp.managed_fields._compare import compare
 from smp.managed_fields._conflicts import ApplyConflictError
+from smp.managed_fields._emptied import emptied_violations
 from smp.managed_fields._entries import APPLY, UPDATE, ManagedFields, Write
 from smp.managed_fields._field_set import FieldSet
 from smp.managed_fields._go_text import kind_text
@@ -178,6 +179,7 @@ class _ServerSideApply:
         self.schema = schema
         self.applier = applier
         self.is_custom = not is_typed(schema)
+        self.emptied: tuple[Violation, ...] = ()
         self.reset = reset_fields_of(
             (self.old, applied),
             schema,
@@ -260,6 +262,9 @@ class _ServerSideApply:
         if self.is_custom:
             new = with_system_metadata(new, self.old)
             # The metadata of a custom resource is decoded when it is written.
+            structural = as_object(self.schema.structural)
+            found = emptied_violations(self.applied, new, structural, Path())
+            self.emptied = tuple(found)
             return fill_in(new, self.old, self.schema, profile=self.applier.profile)
         # Typed storage fills in what is reset, such as an empty status.
         new = with_system_metadata(with_reset(new, self.old, self.reset), self.old)
@@ -296,7 +301,7 @@ class _ServerSideApply:
     def judge(self, written: JSONObject) -> ServerSideApplyResult:
         """Return the result, with what a server would reject, and the remark."""
         update = self.unions.update
-        violations = update.violations
+        violations = (*update.violations, *self.emptied)
         if self.live is not None:
             violations += tuple(
                 changed_immutable_fields(self.old, written, self.schema)

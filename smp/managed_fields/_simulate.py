@@ -237,6 +237,11 @@ class _Run:
             serving=self._serving,
             now=now,
         )
+        for violation in result.violations:
+            if violation.code == "wrong-type":
+                # What the apply has emptied.
+                problem = str(violation)
+                raise ObjectError(problem, code="wrong-type", path=violation.path)
         return State(step, result.object, result.changed, result.warnings)
 
     def _written(self, current: JSONObject | None, step: Step) -> JSONObject:

@@ -13,9 +13,9 @@ import pytest
 from smp import handler
 from smp.errors import SmpError
 from smp.handler import APPLY, JSON_PATCH, MERGE, STRATEGIC, Limits, Options
-from smp.managed_fields import owners
+from smp.managed_fields import Serving, owners
 from smp.paths import Path
-from smp.schema.catalog import kubernetes
+from smp.schema.catalog import Catalog, kubernetes
 from smp.values import JSONObject
 from tests.support.handler_objects import accepted, causes, message_of, refused
 
@@ -343,3 +343,70 @@ def test_a_refusal_of_a_new_object_names_it() -> None:
     assert outcome.code == 422
     # Go: errors.NewInvalid, of what the request names.
     assert message_of(outcome).startswith('StatefulSet.apps "s" is invalid: ')
+
+
+def test_an_apply_that_empties_a_struct_of_a_custom_resource_is_refused() -> None:
+    # What kube-apiserver 1.36.3 answers; 1.36.0 to 1.36.2 keep what is emptied.
+    texts: JSONObject = {"type": "object", "additionalProperties": {"type": "string"}}
+    fields: JSONObject = {
+        "deep": {"type": "object", "properties": {"b": texts}},
+        "maybe": {**texts, "nullable": True},
+    }
+    schema = Catalog.from_crd(definition(fields)).schema("example.org/v1", "Gizmo")
+
+    def apply(stored: JSONObject | None, version: str, **spec: Any) -> handler.Outcome:
+        options = Options(
+            manager="a",
+            custom=True,
+            typed=True,
+            serving=Serving(custom=True, kubernetes=version),
+        )
+        body = {
+            "apiVersion": "example.org/v1",
+            "kind": "Gizmo",
+            "metadata": {"name": "g"},
+            "spec": spec,
+        }
+        return handler.patch(stored, json.dumps(body), APPLY, schema, options)
+
+    full: dict[str, Any] = {"deep": {"b": {"c": "1"}}, "maybe": {"c": "1"}}
+    emptied = {**full, "deep": {"b": {}}}
+    for version in ("1.36.1", "1.36.3"):
+        stored = accepted(apply(None, version, **full)).object
+        assert accepted(apply(stored, version, **{**full, "maybe": {}})).changed
+        outcome = apply(stored, version, **emptied)
+        if version == "1.36.1":
+            assert accepted(outcome).changed
+            continue
+        problem = 'spec.deep.b in body must be of type object: "null"'
+        message = f'Invalid value: "null": {problem}'
+        assert causes(outcome) == [("FieldValueTypeInvalid", "spec.deep.b", message)]
+        assert message_of(outcome).startswith('Gizmo.example.org "g" is invalid: ')
+
+
+def definition(fields: JSONObject) -> JSONObject:
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "gizmos.example.org"},
+        "spec": {
+            "group": "example.org",
+            "names": {"kind": "Gizmo", "plural": "gizmos"},
+            "scope": "Namespaced",
+            "versions": [
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {
+                        "openAPIV3Schema": {
+                            "type": "object",
+                            "properties": {
+                                "spec": {"type": "object", "properties": fields}
+                            },
+                        }
+                    },
+                }
+            ],
+        },
+    }
