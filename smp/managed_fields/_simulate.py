@@ -272,8 +272,14 @@ class _Run:
             # changes nothing.
             metadata: JSONObject = dict.fromkeys(_ALWAYS_STORED)
             document = {**old, "metadata": {**metadata, **_metadata(old)}}
-            patched = json_patch.apply_as_server(document, step.body)
-            return as_plain_object("the new object", patched)
+            patched = as_plain_object(
+                "the new object", json_patch.apply_as_server(document, step.body)
+            )
+            left = _metadata(patched)
+            for name in _ALWAYS_STORED:
+                if name in left and left[name] is None:
+                    left = {each: left[each] for each in left if each != name}
+            return {**patched, "metadata": left}
         patch = as_plain_object("the body", step.body)
         # A server writes what is patched into the type that is stored.
         kept: JSONObject = {

@@ -51,9 +51,11 @@ def update_object(  # what a request says
                 problem = f"the {name} is {own}, not {as_text(sent)}"
                 raise ObjectError(problem, code="other-kind", path=Path((name,)))
             new = {**new, name: own}
-    decoded = decode_object(
-        share_object(new, before), live, schema, typed=True, custom=is_custom
-    )
+    new = share_object(new, before)
+    if new is live:
+        # Nothing is asked for; a stored object is not decoded anew.
+        return Update(new)
+    decoded = decode_object(new, live, schema, typed=True, custom=is_custom)
     for misfit in decoded.misfits:
         raise ObjectError(str(misfit), code="wrong-type", path=misfit.path)
     if decoded.problem:
