@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from tests.support.house import MODULES, is_private, tree_of
+from tests.support.house import MODULES, is_private, name_of, tree_of
 from tests.support.paths import ROOT
 from tests.support.rows import each_row
 
@@ -79,3 +79,52 @@ def test_value_classes_are_msgspec_structs(path: Path) -> None:
     modules = {module for module, _ in imports_of(path)}
     assert "dataclasses" not in modules
     assert names.isdisjoint({"NamedTuple", "namedtuple"})
+
+
+# What a compiled module annotates is defined in one that mypyc cannot compile, which
+# imports it: the circle is one of types alone.
+CIRCLE_OF_TYPES: Final = {
+    "smp.managed_fields._field_set",
+    "smp.managed_fields._set_walks",
+}
+
+
+def imported_modules() -> dict[str, set[str]]:
+    """Return the modules that each one imports, also within functions.
+
+    A package is imported before what is in it, so that is no import of its own.
+    """
+    names = {name_of(path) for path in MODULES}
+    found: dict[str, set[str]] = {}
+    for path in MODULES:
+        own = name_of(path)
+        wanted = {
+            name
+            for module, taken in imports_of(path)
+            for name in (module, f"{module}.{taken}")
+        }
+        above = {own[:at] for at in range(len(own)) if own[at] == "."}
+        found[own] = (wanted & names) - above - {own}
+    return found
+
+
+def modules_in_circles(imports: dict[str, set[str]]) -> set[str]:
+    """Return what is left when modules go that import, or are imported by, none."""
+    left = {name: set(others) for name, others in imports.items()}
+    while True:
+        used = {other for others in left.values() for other in others}
+        ends = {name for name in left if not left[name] or name not in used}
+        if not ends:
+            return set(left)
+        left = {
+            name: others - ends for name, others in left.items() if name not in ends
+        }
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    assert modules_in_circles(imported_modules()) == CIRCLE_OF_TYPES
+
+
+def test_a_circle_of_modules_is_found() -> None:
+    imports = {"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}
+    assert modules_in_circles(imports) == {"b", "c"}
