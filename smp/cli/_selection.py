@@ -58,7 +58,7 @@ class Selection:
         self._kinds: set[GroupKind] | None = None
         self._cluster_wide: set[GroupKind] = set()
         if not self._selects_by_name:
-            self.schemas = Schemas(settings, inputs)
+            self.schemas: Schemas = Schemas(settings, inputs)
             return
 
         sources = Sources()

@@ -76,7 +76,7 @@ def test_recorded_texts_are_what_go_reads(op: str) -> None:
     assert differences(op, *RECORDED[op])[:SHOWN] == []
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @needs_go
 def test_random_texts_are_what_go_reads() -> None:
     go = reference()

@@ -83,7 +83,7 @@ def test_every_step_ends_as_it_does_in_kubernetes() -> None:
     require_agreement(answered(f"chain {SEED}", 100))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @needs_oracle
 def test_every_step_of_many_ends_as_it_does_in_kubernetes() -> None:
     require_agreement(answered(f"long chain {SEED}", CASES))

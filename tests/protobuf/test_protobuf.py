@@ -120,7 +120,7 @@ def test_other_random_objects_are_read_as_go_reads_them(question: str) -> None:
     assert compared > 4000
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @needs_oracle
 def test_the_table_is_what_the_go_types_say() -> None:
     assert TABLE.read_text() == compiled()

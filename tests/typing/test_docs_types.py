@@ -52,7 +52,7 @@ UNKNOWN: Final = (
     ", reportUnknownLambdaType=false"
 )
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.exhaustive
 needs_pyright = pytest.mark.skipif(
     find_spec("pyright") is None, reason="pyright is in the extra dev"
 )
