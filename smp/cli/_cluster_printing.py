@@ -11,7 +11,7 @@ from smp.cli._errors import Failure, printable, report
 from smp.cli._formats import patch_layout
 from smp.cli._identity import identity_of
 from smp.cli._object_outcomes import ObjectOutcome, notices_of
-from smp.cli._objects import Entry, Row
+from smp.cli._objects import Entry, ObjectRow
 from smp.cli._options import WITHOUT_SCHEMA, Settings
 from smp.cli._outputs import write, write_json, write_yaml
 from smp.cli._run import Work, run
@@ -199,14 +199,14 @@ def print_report(
     title: str,
 ) -> int:
     """Print results in a format of reports, and return the exit code of a diff."""
-    rows = [Row(entry) for entry in manifests.entries]
+    rows = [ObjectRow(entry) for entry in manifests.entries]
     # What is pruned is in no manifest: it comes behind the objects of the manifests.
     for number, result in enumerate(results[len(rows) :], start=len(rows)):
         obj = result.item.object
         entry = Entry(identity_of(obj), "the cluster", 0, 0, 0, number=number)
-        rows.append(Row(entry, is_removed=True))
+        rows.append(ObjectRow(entry, is_removed=True))
 
-    def compute(row: Row) -> ObjectOutcome:
+    def compute(row: ObjectRow) -> ObjectOutcome:
         result = results[row.entry.number]
         if result.error is not None:
             raise Failure(result.error, row.entry, row.entry.label)

@@ -65,7 +65,7 @@ def output_of(name: str, totals: DriftTotals) -> Output:
         return _Written(
             Layout(lambda row: printer.piece(_report_of(row)), start=printer.begin)
         )
-    return _Summary(totals)
+    return _DriftSummary(totals)
 
 
 class DriftTotals(Totals):
@@ -115,7 +115,7 @@ class DriftTotals(Totals):
         return "".join(f"{line}\n" for line in lines)
 
 
-class _Summary:
+class _DriftSummary:
     def __init__(self, totals: DriftTotals) -> None:
         self._totals = totals
 

@@ -22,7 +22,7 @@ from smp.cli._inputs import (
     is_for_another_tool,
     is_of_another_tool,
 )
-from smp.cli._objects import Entry, Object, Row
+from smp.cli._objects import Entry, Object, ObjectRow
 from smp.cli._options import WITHOUT_SCHEMA, Schemas
 from smp.documents import Chunk, Document, Positions, parse, positions, read
 from smp.errors import DocumentError, SmpError, UnknownKindError
@@ -105,7 +105,7 @@ FORM_NAMES: Final[dict[Form, str]] = {
 _WITHOUT_KIND: Final = "a patch without apiVersion and kind; --kind says what it is of"
 
 
-class LintedPart(Row, frozen=True):
+class LintedPart(ObjectRow, frozen=True):
     """A part of a file, with the objects in it as far as they are known.
 
     ``former`` has for each document the place of another one with the same object in

@@ -18,7 +18,7 @@ from smp.schema.model import Schema, Type
 from smp.values import ABSENT, JSON, JSONObject, same
 
 if TYPE_CHECKING:
-    from smp.cli._objects import Entry, Row
+    from smp.cli._objects import Entry, ObjectRow
     from smp.cli._ownership import OwnerChanges
     from smp.comparison import SetAside
     from smp.explain import Cause
@@ -90,7 +90,7 @@ class ObjectOutcome(msgspec.Struct, frozen=True):
     # Why the operation failed, as blocks for standard error.
     problems: tuple[str, ...] = ()
 
-    def with_notes_of(self, row: Row) -> ObjectOutcome:
+    def with_notes_of(self, row: ObjectRow) -> ObjectOutcome:
         """Return the outcome with what a row warns of; --strict takes it for faults."""
         if not row.notes:
             return self

@@ -178,7 +178,7 @@ class Listing:
         return self._listed
 
 
-class Pairing:
+class EntryPairing:
     """Which entry of another input is the same object as one of this input.
 
     A namespace that one side leaves out matches where there is only one candidate.
@@ -303,7 +303,7 @@ def _may_be_same(left: Entry, right: Entry) -> bool:
     return not (left.identity.namespace and right.identity.namespace)
 
 
-class Row(msgspec.Struct, frozen=True):
+class ObjectRow(msgspec.Struct, frozen=True):
     """An object of the input that a command goes through, and where the others are.
 
     ``problem`` is why it cannot be computed, ``notes`` are what to warn of. A row that
@@ -318,7 +318,7 @@ class Row(msgspec.Struct, frozen=True):
     is_removed: bool = False
     is_renamed: bool = False
 
-    def in_namespace_of(self, live: Entry | None) -> Row:
+    def in_namespace_of(self, live: Entry | None) -> ObjectRow:
         """Return the row with the namespace of a live object where it leaves it out.
 
         A manifest leaves it to the context of kubectl, which puts it into the object;
@@ -330,14 +330,14 @@ class Row(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, entry=entry)
 
 
-def rows_of(entries: Iterable[Entry], *pairings: Pairing) -> Iterator[Row]:
+def rows_of(entries: Iterable[Entry], *pairings: EntryPairing) -> Iterator[ObjectRow]:
     """Find the partners of entries in other inputs, and what to warn of."""
     for entry in entries:
         try:
             partners = tuple([pairing.partner(entry) for pairing in pairings])
         except Failure as failure:
-            yield Row(entry, problem="\n".join(failure.blocks))
+            yield ObjectRow(entry, problem="\n".join(failure.blocks))
         else:
             # kubectl applies documents of one object one after the other; here each is
             # applied to what is live.
-            yield Row(entry, partners, notes=entry.notes)
+            yield ObjectRow(entry, partners, notes=entry.notes)

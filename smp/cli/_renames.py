@@ -14,7 +14,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from smp.cli._errors import Failure
 from smp.cli._inputs import Inputs
-from smp.cli._objects import Entry, Row
+from smp.cli._objects import Entry, ObjectRow
 from smp.values import JSON, as_object, scalar_key
 
 Removed = TypeVar("Removed")
@@ -91,8 +91,8 @@ _Group = tuple[tuple[str, str], str]
 
 
 def pair_renamed(
-    rows: list[Row], removed: Iterable[Entry], inputs: Inputs
-) -> list[Row]:
+    rows: list[ObjectRow], removed: Iterable[Entry], inputs: Inputs
+) -> list[ObjectRow]:
     """Pair the rows of renamed objects with the removed entries that they were.
 
     Both have the same kind and namespace, and share more than half of their scalars.
@@ -120,7 +120,7 @@ def pair_renamed(
         pairs = alike(_leaves(old_entries, inputs), _leaves(new_entries, inputs))
         found.update({number: old[former] for number, former in pairs.items()})
     return [
-        Row(
+        ObjectRow(
             row.entry,
             (found[row.entry.number], *row.partners[1:]),
             notes=row.notes,

@@ -23,7 +23,7 @@ from smp.cli._errors import Failure, printable, report
 from smp.cli._identity import ObjectIdentity
 from smp.cli._inputs import Inputs
 from smp.cli._interrupts import Interruption
-from smp.cli._objects import Object, Row
+from smp.cli._objects import Object, ObjectRow
 from smp.cli._options import Settings
 from smp.cli._outputs import write
 from smp.cli._status_line import RunProgress
@@ -88,12 +88,12 @@ class Work(msgspec.Struct, Generic[OutcomeT], frozen=True):
     outcome.
     """
 
-    compute: Callable[[Row], OutcomeT | None]
+    compute: Callable[[ObjectRow], OutcomeT | None]
     layout: Layout[OutcomeT]
     is_comparison: bool = False
     nothing: str = ""
 
-    def result(self, row: Row) -> Result:
+    def result(self, row: ObjectRow) -> Result:
         """Return what to print for a row; an error is a result, too."""
         if row.problem:
             return self._failed(row, (row.problem,))
@@ -126,7 +126,7 @@ class Work(msgspec.Struct, Generic[OutcomeT], frozen=True):
         )
 
     def _failed(
-        self, row: Row, blocks: Iterable[str], code: str = "ambiguous-object"
+        self, row: ObjectRow, blocks: Iterable[str], code: str = "ambiguous-object"
     ) -> Result:
         """Return that an object could not be computed, as blocks for standard error."""
         messages = tuple(blocks)
@@ -162,7 +162,9 @@ def exit_code_of(*, done: int, failed: int, found: bool) -> int:
     return FOUND if found else DONE
 
 
-def load_row(row: Row, inputs: Inputs) -> tuple[Object, Object | None, Object | None]:
+def load_row(
+    row: ObjectRow, inputs: Inputs
+) -> tuple[Object, Object | None, Object | None]:
     """Parse an entry and its two partners. Raises Failure."""
     first, second = row.partners
     return (
@@ -173,7 +175,7 @@ def load_row(row: Row, inputs: Inputs) -> tuple[Object, Object | None, Object | 
 
 
 def run(
-    rows: Iterable[Row], work: Work[Any], inputs: Inputs, settings: Settings
+    rows: Iterable[ObjectRow], work: Work[Any], inputs: Inputs, settings: Settings
 ) -> int:
     """Compute and print all rows in their order, and return the exit code.
 
@@ -274,7 +276,7 @@ class _Problems:
         self._of_rows: deque[list[Failure]] = deque()
         self._report(inputs.new_problems())
 
-    def found_in(self, rows: Iterable[Row]) -> Iterator[Row]:
+    def found_in(self, rows: Iterable[ObjectRow]) -> Iterator[ObjectRow]:
         """Yield the rows, and remember what was found while they were listed."""
         for row in rows:
             self._of_rows.append(self._inputs.new_problems())

@@ -97,18 +97,14 @@ def server_side_outcome(
         notices.append(Notice(_NO_ENTRIES, "no-managed-fields"))
     after = result.object
     notes = [*outcome.notes, *change_notes(result.changes, settings)]
-    # What else kubectl sends for an object that client-side apply has written.
     if LAST_APPLIED in annotations_of(after):
+        # What else kubectl sends for an object that client-side apply has written.
         step = Step(manager, new.value, "kubectl apply", force=force)
-        [state] = simulate(
-            before, [step], lenient, profile=settings.profile, now=now
-        ).states
-        if state.error is not None:
-            # kubectl: warningMigrationPatchFailed. The object was applied all the same.
-            text = f"failed to migrate the object: {state.error}"
-            notices.append(Notice(text, "failed-migration"))
+        migrated = _migrate(before, step, lenient, settings, now)
+        if isinstance(migrated, Notice):
+            notices.append(migrated)
         else:
-            after = as_object(state.object)
+            after = migrated
             notes.append(_UPGRADED)
     notices += rejections(result.violations)
     return msgspec.structs.replace(
@@ -118,6 +114,25 @@ def server_side_outcome(
         notices=tuple(notices),
         ownership=OwnerChanges(former, owners(after)),
     )
+
+
+def _migrate(
+    before: JSONObject | None,
+    step: Step,
+    schema: Schema,
+    settings: Settings,
+    now: datetime,
+) -> JSONObject | Notice:
+    """Apply an object again as kubectl does, which takes over what it owned.
+
+    Returns the object, or what kubectl warns of: the object was applied all the same.
+    """
+    [state] = simulate(before, [step], schema, profile=settings.profile, now=now).states
+    if state.error is None:
+        return as_object(state.object)
+    # kubectl: warningMigrationPatchFailed.
+    text = f"failed to migrate the object: {state.error}"
+    return Notice(text, "failed-migration")
 
 
 def _raise_for_secret(

@@ -14,7 +14,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Protocol, TypeVar
 
 from smp.cli._interrupts import follow_parent
-from smp.cli._objects import Row
+from smp.cli._objects import ObjectRow
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
@@ -31,10 +31,10 @@ ItemT = TypeVar("ItemT")
 ItemT_contra = TypeVar("ItemT_contra", contravariant=True)
 ResultT = TypeVar("ResultT")
 ResultT_co = TypeVar("ResultT_co", covariant=True)
-RowT = TypeVar("RowT", bound=Row)
+RowT = TypeVar("RowT", bound=ObjectRow)
 
 
-class Worker(Protocol[ItemT_contra, ResultT_co]):
+class ResultMaker(Protocol[ItemT_contra, ResultT_co]):
     """What makes the result of an item, in this process or in another one."""
 
     def result(self, item: ItemT_contra, /) -> ResultT_co:
@@ -51,7 +51,7 @@ class WorkerPool(Generic[ItemT, ResultT]):
 
     def __init__(
         self,
-        worker: Worker[ItemT, ResultT],
+        worker: ResultMaker[ItemT, ResultT],
         jobs: int,
         method: Literal["fork", "spawn"] = "fork",
         prepare: Callable[[], object] | None = None,
@@ -116,11 +116,11 @@ class WorkerPool(Generic[ItemT, ResultT]):
             self._executor.shutdown(cancel_futures=True)
 
 
-_worker: Worker[Any, Any]
+_worker: ResultMaker[Any, Any]
 
 
 def _begin_work(
-    parent: int, worker: Worker[Any, Any], prepare: Callable[[], object] | None
+    parent: int, worker: ResultMaker[Any, Any], prepare: Callable[[], object] | None
 ) -> None:
     global _worker  # noqa: PLW0603  # what each process of a pool has
     if sys.platform == "linux":
@@ -135,7 +135,7 @@ def _work_on_share(items: list[Any]) -> list[Any]:
 
 
 def results_of(
-    rows: Iterable[RowT], worker: Worker[RowT, ResultT], jobs: int
+    rows: Iterable[RowT], worker: ResultMaker[RowT, ResultT], jobs: int
 ) -> Generator[ResultT, None, None]:
     """Yield the result of each row, in order; of large inputs by ``jobs`` processes."""
     pool = WorkerPool(worker, jobs)
@@ -174,6 +174,6 @@ def _shares_of(rows: Iterable[RowT]) -> Iterator[list[RowT]]:
         yield share
 
 
-def _size_of(row: Row) -> int:
+def _size_of(row: ObjectRow) -> int:
     partners = [partner for partner in row.partners if partner is not None]
     return sum(entry.length for entry in (row.entry, *partners))

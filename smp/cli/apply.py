@@ -16,10 +16,10 @@ from smp.cli._inputs import Inputs
 from smp.cli._live import paired_with_live
 from smp.cli._object_outcomes import ObjectOutcome
 from smp.cli._objects import (
+    EntryPairing,
     Listing,
     Object,
-    Pairing,
-    Row,
+    ObjectRow,
     annotations_of,
     rows_of,
 )
@@ -108,7 +108,7 @@ def run_apply(
     if not new_paths and not kustomizations:
         raise UsageError("give the new configuration: -f FILE, or -k DIR")
     at_once = selects_by_name(settings)
-    rows: Iterable[Row]
+    rows: Iterable[ObjectRow]
     if live_paths or last_paths or kustomizations or at_once:
         entries = inputs.listing(new_paths, kustomizations, at_once=at_once)
         selection = Selection(settings, inputs, entries if at_once else ())
@@ -120,13 +120,13 @@ def run_apply(
             at_once=at_once,
         )
         last_entries = inputs.listing(last_paths, at_once=at_once)
-        live = Pairing(entries, selection.of_states(live_entries))
-        last = Pairing(entries, selection.of_states(last_entries))
+        live = EntryPairing(entries, selection.of_states(live_entries))
+        last = EntryPairing(entries, selection.of_states(last_entries))
         rows = _rows(entries, live, last, inputs)
     else:
         # Nothing has to be looked for among all objects.
         selection = Selection(settings, inputs, ())
-        nothing = Pairing(Listing(), Listing())
+        nothing = EntryPairing(Listing(), Listing())
         rows = rows_of(inputs.entries_as_read(new_paths), nothing, nothing)
     shows = None
     # Where a path has no cause, it counts whether the object has others.
@@ -169,7 +169,10 @@ class Explained(msgspec.Struct, frozen=True):
 
 
 def _explained(
-    row: Row, *, compute: Callable[[Row], ObjectOutcome | None], explained: Explained
+    row: ObjectRow,
+    *,
+    compute: Callable[[ObjectRow], ObjectOutcome | None],
+    explained: Explained,
 ) -> ObjectOutcome | None:
     outcome = compute(row)
     if outcome is None:
@@ -255,8 +258,8 @@ COMMAND: Final[Command] = declared(
 
 
 def _rows(
-    entries: Listing, live: Pairing, last: Pairing, inputs: Inputs
-) -> Iterator[Row]:
+    entries: Listing, live: EntryPairing, last: EntryPairing, inputs: Inputs
+) -> Iterator[ObjectRow]:
     """Pair the objects as far as they are listed."""
     yield from rows_of(entries, live, last)
     only_live, only_last = live.unpaired(), last.unpaired()
@@ -268,7 +271,7 @@ def _rows(
 
 
 def _outcome(
-    row: Row,
+    row: ObjectRow,
     *,
     inputs: Inputs,
     selection: Selection,
@@ -328,7 +331,7 @@ def _outcome(
 
 
 def _server_side_outcome(
-    row: Row,
+    row: ObjectRow,
     *,
     inputs: Inputs,
     selection: Selection,
@@ -352,7 +355,7 @@ def _server_side_outcome(
     return for_a_reader(outcome, settings) if settings.is_for_a_reader else outcome
 
 
-def _as_applied(outcome: ObjectOutcome, row: Row, note: str) -> ObjectOutcome:
+def _as_applied(outcome: ObjectOutcome, row: ObjectRow, note: str) -> ObjectOutcome:
     """Return an outcome with what each input of the apply is read from."""
     names: tuple[Input, ...] = ("live", "last-applied")
     partners = zip(names, row.partners, strict=True)

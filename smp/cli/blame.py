@@ -16,7 +16,7 @@ from smp.cli._commands import Argument, Command, CommandOption, switch
 from smp.cli._errors import UsageError, concerning, printable
 from smp.cli._identity import ObjectIdentity
 from smp.cli._inputs import Inputs
-from smp.cli._objects import Row
+from smp.cli._objects import ObjectRow
 from smp.cli._options import (
     Settings,
     declared,
@@ -371,7 +371,7 @@ def run_blame(
         wanted=wanted,
         show_managed_fields=show_managed_fields,
     )
-    rows = [Row(entry) for entry in selection.of_states(entries)]
+    rows = [ObjectRow(entry) for entry in selection.of_states(entries)]
     work = Work(compute, _layout_of(settings), nothing="no field is selected")
     return run(rows, work, inputs, settings)
 
@@ -423,7 +423,7 @@ COMMAND: Final[Command] = declared(
 
 
 def _outcome(
-    row: Row,
+    row: ObjectRow,
     *,
     inputs: Inputs,
     selection: Selection,

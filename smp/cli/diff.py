@@ -15,7 +15,7 @@ from smp.cli._formats import patch_layout
 from smp.cli._inputs import Inputs
 from smp.cli._live import paired_with_live
 from smp.cli._object_outcomes import ObjectOutcome, unknown_field_notices
-from smp.cli._objects import Entry, Listing, Pairing, Row, rows_of
+from smp.cli._objects import Entry, EntryPairing, Listing, ObjectRow, rows_of
 from smp.cli._options import (
     HAZARDS_OPTION,
     MERGE_OPTIONS,
@@ -107,12 +107,12 @@ def run_diff(
     )
     is_three_way = bool(live)
     # Of two states of a file, an object with a generated name is one object.
-    originals = Pairing(
+    originals = EntryPairing(
         entries,
         selection.of_states(original_entries),
         pairs_generated=not is_three_way,
     )
-    lives = Pairing(entries, selection.of_states(live_entries))
+    lives = EntryPairing(entries, selection.of_states(live_entries))
     operation = DiffOperation(
         inputs, selection, settings, comparing, is_three_way, has_annotations
     )
@@ -175,13 +175,13 @@ COMMAND: Final[Command] = declared(
 
 def _rows(
     entries: Listing,
-    originals: Pairing,
-    lives: Pairing,
+    originals: EntryPairing,
+    lives: EntryPairing,
     inputs: Inputs,
     settings: Settings,
     *,
     is_three_way: bool,
-) -> Iterator[Row]:
+) -> Iterator[ObjectRow]:
     """Pair the objects, and add those that are removed, as far as they are listed."""
     # A patch cannot rename an object.
     finds_renamed = not is_three_way and settings.is_for_a_reader and not settings.quiet
@@ -209,7 +209,7 @@ def _rows(
     if not is_three_way:
         for entry in removed:
             if entry.number not in former_numbers:
-                yield Row(entry, notes=entry.notes, is_removed=True)
+                yield ObjectRow(entry, notes=entry.notes, is_removed=True)
 
 
 class DiffOperation(msgspec.Struct, frozen=True):
@@ -227,7 +227,7 @@ class DiffOperation(msgspec.Struct, frozen=True):
     # Whether the live objects say what was applied last.
     has_annotations: bool
 
-    def compute(self, row: Row) -> ObjectOutcome | None:
+    def compute(self, row: ObjectRow) -> ObjectOutcome | None:
         """Return the outcome of an object; None for one that is not selected."""
         if row.is_removed:
             return self._remove(row)
@@ -260,7 +260,7 @@ class DiffOperation(msgspec.Struct, frozen=True):
             outcome.with_notes_of(row), kind_note=note, entries=tuple(entries)
         )
 
-    def _remove(self, row: Row) -> ObjectOutcome | None:
+    def _remove(self, row: ObjectRow) -> ObjectOutcome | None:
         obj = self.inputs.load(row.entry)
         if not self.selection.has_labels(obj):
             return None

@@ -107,7 +107,7 @@ def run_drift(  # noqa: PLR0913  # its options
         # Arrow has threads, and a process that is forked may inherit their locks.
         closing(WorkerPool(comparer, settings.jobs, "spawn", load_fleet)) as workers,
     ):
-        run = _Run(inputs, settings, totals, workers, history, all_rows=all_rows)
+        run = DriftRun(inputs, settings, totals, workers, history, all_rows=all_rows)
         output = output_of(settings.output, totals)
         kept = DriftState(state) if state else None
         try:
@@ -176,7 +176,7 @@ COMMAND: Final[Command] = declared(
 )
 
 
-class _Run:
+class DriftRun:
     """One run: what is read, what is written, and what takes no part."""
 
     def __init__(

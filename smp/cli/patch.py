@@ -13,7 +13,7 @@ from smp.cli._errors import Failure, UsageError
 from smp.cli._formats import object_layout
 from smp.cli._inputs import Inputs
 from smp.cli._object_outcomes import Notice, ObjectOutcome, unknown_field_notices
-from smp.cli._objects import Object, Row
+from smp.cli._objects import Object, ObjectRow
 from smp.cli._options import (
     MERGE_OPTIONS,
     READER_OUTPUTS,
@@ -79,7 +79,7 @@ def run_patch(
     )
     layout = object_layout(settings, inputs, "smp patch")
     # To patch an object twice is no mistake, so duplicates are no reason for a warning.
-    rows = (Row(entry) for entry in entries)
+    rows = (ObjectRow(entry) for entry in entries)
     return run(rows, Work(compute, layout), inputs, settings)
 
 
@@ -120,7 +120,7 @@ COMMAND: Final[Command] = declared(
 
 
 def _outcome(
-    row: Row,
+    row: ObjectRow,
     *,
     patch: Document,
     patch_type: str,

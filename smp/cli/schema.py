@@ -72,15 +72,17 @@ def compile_documents(*, paths: tuple[str, ...], output: str, source: str) -> in
             compiled = compile_openapi(
                 [part.value for part in documents], source=source or paths[0]
             )
-    try:
-        if output == STDIN:
-            write_bytes(compiled)
-        else:
+    if output == STDIN:
+        write_bytes(compiled)
+    else:
+        try:
             Path(output).write_bytes(compiled)
-    except OSError as error:
-        raise DocumentError(
-            f"cannot write the file: {error.strerror}", code="unwritable", source=output
-        ) from None
+        except OSError as error:
+            raise DocumentError(
+                f"cannot write the file: {error.strerror}",
+                code="unwritable",
+                source=output,
+            ) from None
     left_out = len(documents) - len(definitions)
     if definitions and left_out:
         report(

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smp.cli._identity import ObjectIdentity
-from smp.cli._objects import Entry, Listing, Pairing, numbered
+from smp.cli._objects import Entry, EntryPairing, Listing, numbered
 from smp.last_applied import LAST_APPLIED
 from tests.support.command import Ran, config_map, run, values
 
@@ -108,7 +108,7 @@ def test_the_first_document_of_an_object_is_paired_with_the_first(
 ) -> None:
     others = entries_of(other_names)
     listing = Listing(others)
-    pairing = Pairing(Listing(entries_of(names)), listing)
+    pairing = EntryPairing(Listing(entries_of(names)), listing)
     partners: list[Entry] = []
     for entry in entries_of(names):
         same = [
@@ -133,7 +133,7 @@ def test_an_input_is_listed_until_the_partner_is_found(
             listed.append(entry)
             yield entry
 
-    pairing = Pairing(Listing(), Listing(listing()))
+    pairing = EntryPairing(Listing(), Listing(listing()))
     for entry in entries_of(names):
         assert pairing.partner(entry) == entry
         assert len(listed) == entry.number + 1

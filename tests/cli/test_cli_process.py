@@ -175,16 +175,17 @@ def test_a_closed_pipe_ends_the_command_without_a_message() -> None:
         config_map(f"name-{index}", x="y" * 1000) + "---\n" for index in range(200)
     )
     Path("many.yaml").write_text(many)
-    reader, writer = os.pipe()
-    os.close(reader)
-    with os.fdopen(writer, "wb") as closed_pipe:
-        ran = subprocess.run(
-            [smp_command(), "apply", "-f", "many.yaml"],
-            stdout=closed_pipe,
-            stderr=subprocess.PIPE,
-            check=False,
-        )
-    assert (ran.returncode, ran.stderr) == (141, b"")
+    for command in ("apply -f many.yaml", "schema compile openapi.json -o -"):
+        reader, writer = os.pipe()
+        os.close(reader)
+        with os.fdopen(writer, "wb") as closed_pipe:
+            ran = subprocess.run(
+                [smp_command(), *command.split()],
+                stdout=closed_pipe,
+                stderr=subprocess.PIPE,
+                check=False,
+            )
+        assert (ran.returncode, ran.stderr) == (141, b""), command
 
 
 def test_a_full_disk_is_an_error() -> None:
