@@ -52,7 +52,7 @@ class Interruption(_Handled):
 
     def __init__(self) -> None:
         super().__init__()
-        self.is_requested = False
+        self.is_requested: bool = False
 
     def __exit__(self, *error: object) -> None:
         super().__exit__(*error)

@@ -22,7 +22,7 @@ class StatusLine:
 
     def __init__(self) -> None:
         # It is None where the caller closed it.
-        self.is_terminal = sys.stderr is not None and sys.stderr.isatty()
+        self.is_terminal: bool = sys.stderr is not None and sys.stderr.isatty()
         self._is_shown = False
 
     def show(self, text: str) -> None:

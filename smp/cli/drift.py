@@ -201,7 +201,7 @@ class DriftRun:
         # The objects of both sides that were compared, or take no part.
         self._done = 0
         self._size = 0
-        self.progress = RunProgress(is_wanted=not settings.quiet)
+        self.progress: RunProgress = RunProgress(is_wanted=not settings.quiet)
 
     @property
     def left(self) -> int:
