@@ -8,6 +8,7 @@ Validation).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 from msgspec.structs import replace
@@ -230,7 +231,7 @@ def _defaulted(draft: Draft, new: JSONObject, request: ObjectRequest) -> JSONObj
         new = as_requested(new, draft.old, schema, profile=options.profile)
     if not options.default:
         return new
-    defaulted = _object_of(options.default(new))
+    defaulted = _call_hook(options.default, new)
     return without_unchosen_defaults(new, defaulted, schema, profile=options.profile)
 
 
@@ -243,7 +244,7 @@ def _prepared(draft: Draft, new: JSONObject, options: Options) -> JSONObject:
     """
     if options.prepare is None or (draft.is_apply and new is draft.old):
         return new
-    prepared = _object_of(options.prepare(draft.old, new))
+    prepared = _call_hook(options.prepare, draft.old, new)
     if not draft.is_apply:
         return prepared
     # Go: ResetObjectMetaForStatus keeps the managedFields of the new object.
@@ -278,11 +279,13 @@ def _admitted(draft: Draft, new: JSONObject, options: Options) -> JSONObject:
         return new
     operation: Operation = "CREATE" if draft.old is None else "UPDATE"
     admission = Admission(operation, draft.old, new, options.dry_run)
-    return _object_of(options.admit(admission))
+    return _call_hook(options.admit, admission)
 
 
-def _object_of(new: object) -> JSONObject:
-    """Return the object that a hook returned, which may be another mapping."""
+def _call_hook(hook: Callable[..., object], *arguments: object) -> JSONObject:
+    """Return the object that a hook returns, which may be another mapping."""
+    # Compiled, the call of a hook by its own type would refuse one that is no dict.
+    new = hook(*arguments)
     return new if isinstance(new, dict) else as_plain_object("the new object", new)
 
 
