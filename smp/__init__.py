@@ -12,9 +12,20 @@ __distribution__ = "strategic-merge-patch"
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from smp import comparison, json_patch, managed_fields, merge_patch, wire
+    from smp._storage.defaults import with_defaults
+    from smp._storage.enums import validate_enums, without_enums
+    from smp._strategic import (
+        apply_patch,
+        compose_patches,
+        find_conflicts,
+        three_way_patch,
+        two_way_patch,
+    )
+    from smp._values.findings import Finding
+    from smp._values.last_applied import last_applied_configuration, with_last_applied
+    from smp._values.plain import as_object
+    from smp._values.values import ABSENT
     from smp.comparison import Comparison, compare
-    from smp.defaults import with_defaults
-    from smp.enums import validate_enums, without_enums
     from smp.errors import (
         ApplyWarning,
         CompositionError,
@@ -34,7 +45,6 @@ if TYPE_CHECKING:
     )
     from smp.explain import Cause, explain_apply
     from smp.hazards import Hazard, HazardError
-    from smp.last_applied import last_applied_configuration, with_last_applied
     from smp.managed_fields import (
         ApplyConflict,
         ApplyConflictError,
@@ -42,19 +52,10 @@ if TYPE_CHECKING:
         server_side_apply,
     )
     from smp.paths import Path
-    from smp.plain import as_object
     from smp.schema.catalog import Catalog, bundled_overlay, kubernetes, versions
     from smp.schema.model import Schema
-    from smp.strategic import (
-        apply_patch,
-        compose_patches,
-        find_conflicts,
-        three_way_patch,
-        two_way_patch,
-    )
     from smp.three_way import ApplyResult, find_hazards, three_way_apply
     from smp.unions import Change, Normalization, normalize_unions, validate_unions
-    from smp.values import ABSENT
     from smp.violations import Violation
 
 __all__ = [
@@ -72,6 +73,7 @@ __all__ = [
     "ConflictError",
     "DepthError",
     "DocumentError",
+    "Finding",
     "Hazard",
     "HazardError",
     "Normalization",
@@ -119,7 +121,7 @@ __all__ = [
 # The module of each name, as above; a module's own name stands for the module. It is
 # all that is loaded when the name is first used.
 _MODULES = {
-    "ABSENT": "values",
+    "ABSENT": "_values.values",
     "ApplyConflict": "managed_fields",
     "ApplyConflictError": "managed_fields",
     "ApplyResult": "three_way",
@@ -133,6 +135,7 @@ _MODULES = {
     "ConflictError": "errors",
     "DepthError": "errors",
     "DocumentError": "errors",
+    "Finding": "_values.findings",
     "Hazard": "hazards",
     "HazardError": "hazards",
     "Normalization": "unions",
@@ -149,32 +152,32 @@ _MODULES = {
     "UnknownFieldError": "errors",
     "UnknownKindError": "errors",
     "Violation": "violations",
-    "apply_patch": "strategic",
-    "as_object": "plain",
+    "apply_patch": "_strategic",
+    "as_object": "_values.plain",
     "bundled_overlay": "schema.catalog",
     "compare": "comparison",
     "comparison": "comparison",
-    "compose_patches": "strategic",
+    "compose_patches": "_strategic",
     "explain_apply": "explain",
-    "find_conflicts": "strategic",
+    "find_conflicts": "_strategic",
     "find_hazards": "three_way",
     "json_patch": "json_patch",
     "kubernetes": "schema.catalog",
-    "last_applied_configuration": "last_applied",
+    "last_applied_configuration": "_values.last_applied",
     "managed_fields": "managed_fields",
     "merge_patch": "merge_patch",
     "normalize_unions": "unions",
     "server_side_apply": "managed_fields",
     "three_way_apply": "three_way",
-    "three_way_patch": "strategic",
-    "two_way_patch": "strategic",
-    "validate_enums": "enums",
+    "three_way_patch": "_strategic",
+    "two_way_patch": "_strategic",
+    "validate_enums": "_storage.enums",
     "validate_unions": "unions",
     "versions": "schema.catalog",
     "wire": "wire",
-    "with_defaults": "defaults",
-    "with_last_applied": "last_applied",
-    "without_enums": "enums",
+    "with_defaults": "_storage.defaults",
+    "with_last_applied": "_values.last_applied",
+    "without_enums": "_storage.enums",
 }
 
 

@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Final, ParamSpec, Self, TypeVar
 
 import msgspec
 
+from smp._values.findings import Finding, Origin, Severity
+from smp._values.values import ABSENT, show, type_name
 from smp.paths import Path, Step
-from smp.values import ABSENT, shown
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -44,7 +45,7 @@ class SmpError(Exception):
     """
 
     default_code: ClassVar[str] = "error"
-    status: ClassVar[int] = 400
+    status: int = 400
 
     def __init__(
         self,
@@ -93,7 +94,7 @@ class SmpError(Exception):
         Python would call it with the message alone, which is not what the subclasses
         take.
         """
-        return _without_attributes, (type(self), self.args), vars(self)
+        return _drop_attributes, (type(self), self.args), vars(self)
 
     def __repr__(self) -> str:
         facts = {"code": self.code, "path": str(self.path), "problem": self.problem}
@@ -101,7 +102,7 @@ class SmpError(Exception):
         return f"{type(self).__name__}({listing})"
 
 
-def _without_attributes(
+def _drop_attributes(
     error_class: type[SmpError], arguments: tuple[object, ...]
 ) -> SmpError:
     """Make an error of a class; what unpickles or copies it sets the attributes."""
@@ -270,7 +271,9 @@ def bounded(
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Make a decorator that turns the interpreter's recursion limit into a DepthError.
 
-    ``what`` names the value in the message: "the object", "the document".
+    ``what`` names the value in the message: "the object", "the document". An argument
+    ``schema`` that is no Schema becomes a SchemaError; other arguments that no caller
+    could mean, such as a number for options, are a TypeError or an AttributeError.
     """
 
     def decorate(operation: Callable[P, R]) -> Callable[P, R]:
@@ -280,23 +283,56 @@ def bounded(
                 return operation(*args, **kwargs)
             except RecursionError:
                 raise too_deep(what) from None
+            except (AttributeError, TypeError):
+                check_schema(operation, args, kwargs)
+                raise
 
         return within_bounds
 
     return decorate
 
 
-class Conflict(msgspec.Struct, frozen=True):
+def check_schema(
+    operation: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, Any]
+) -> None:
+    """Raise SchemaError where the argument ``schema`` of a failed call is no Schema."""
+    # Few calls fail.
+    import inspect  # noqa: PLC0415  # see above
+
+    try:
+        arguments = inspect.signature(operation).bind(*args, **kwargs).arguments
+    except (TypeError, ValueError):
+        # Compiled functions may have no signature.
+        return
+    schema = arguments.get("schema", ABSENT)
+    # The class is in a layer above.
+    if schema is not ABSENT and not hasattr(schema, "with_unknown_fields"):
+        raise not_a_schema(schema) from None
+
+
+def not_a_schema(value: object) -> SchemaError:
+    """Make the error for an argument ``schema`` that is no Schema."""
+    return SchemaError(
+        f"schema is a Schema, not {type_name(value)}",
+        code="not-a-schema",
+        hint="smp.kubernetes().schema(api_version, kind), or smp.Schema.inline(..)",
+    )
+
+
+class Conflict(Finding, frozen=True):
     """One path on which two sides disagree; a side, or the base, may be ``ABSENT``."""
 
     path: Path
     ours: Any
     theirs: Any
     base: Any = ABSENT
+    code: str = "conflict"
 
-    def __str__(self) -> str:
-        base, ours, theirs = shown(self.base), shown(self.ours), shown(self.theirs)
-        return f"{self.path}: base {base}, ours {ours}, theirs {theirs}"
+    @property
+    def sentence(self) -> str:
+        """The three values."""
+        base, ours, theirs = show(self.base), show(self.ours), show(self.theirs)
+        return f"base {base}, ours {ours}, theirs {theirs}"
 
 
 class ConflictError(SmpError):
@@ -321,13 +357,16 @@ class ConflictError(SmpError):
         self.conflicts = conflicts
 
 
-class ApplyWarning(msgspec.Struct, frozen=True):
+class ApplyWarning(Finding, frozen=True):
     """Something that a user should know about an apply that succeeded."""
 
+    origin: ClassVar[Origin] = "warning"
     code: str
     path: Path
     message: str
+    severity: Severity = "warning"
 
-    def __str__(self) -> str:
-        where = f"{self.path}: " if self.path.steps else ""
-        return f"{where}{self.message}"
+    @property
+    def sentence(self) -> str:
+        """The message."""
+        return self.message

@@ -12,9 +12,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from smp._values.plain import over_json
+from smp._values.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    JSONObject,
+    as_object,
+    require_plain,
+    same,
+)
 from smp.errors import ObjectError, SmpError
-from smp.plain import over_json
-from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, require_plain, same
+
+__all__ = ["apply", "diff"]
 
 
 @over_json("the value", "target", "patch")

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from smp.values import (
+from smp._values.values import (
     ABSENT,
     JSON,
     Absent,
@@ -57,6 +57,15 @@ class SetElement(msgspec.Struct, frozen=True):
 
 class Key(str):
     """The name of a step that is always in brackets, a key (Go: field.Path.Key)."""
+
+    __slots__ = ()
+
+
+class DottedName(str):
+    """A name that a server prints behind a period, whatever is in it.
+
+    Go: kube-openapi, validation/validate, objectValidator.
+    """
 
     __slots__ = ()
 
@@ -161,11 +170,11 @@ def value_at(obj: JSON, path: Path) -> JSON | Absent:
 
 def edited(obj: JSONObject, path: Path, value: JSON | Absent) -> JSONObject:
     """Return an object with a value at a path, or without it where that is ABSENT."""
-    changed = _edited(obj, path.steps, value)
+    changed = _edit(obj, path.steps, value)
     return as_object(changed)
 
 
-def _edited(current: JSON, steps: tuple[Step, ...], value: JSON | Absent) -> JSON:
+def _edit(current: JSON, steps: tuple[Step, ...], value: JSON | Absent) -> JSON:
     step, rest = steps[0], steps[1:]
     if isinstance(step, str):
         members = {**as_object(current)}
@@ -174,7 +183,7 @@ def _edited(current: JSON, steps: tuple[Step, ...], value: JSON | Absent) -> JSO
             # Where there is nothing above it, there is nothing to leave out.
             if inner is None and value is ABSENT:
                 return current
-            members[step] = _edited(inner, rest, value)
+            members[step] = _edit(inner, rest, value)
         elif isinstance(value, Absent):
             members.pop(step, None)
         else:
@@ -189,14 +198,14 @@ def _edited(current: JSON, steps: tuple[Step, ...], value: JSON | Absent) -> JSO
             elements[index : index + 1] = [value]
         return elements
     if index < len(elements):
-        elements[index] = _edited(elements[index], rest, value)
+        elements[index] = _edit(elements[index], rest, value)
     elif value is not ABSENT and isinstance(step, (Element, KeyedElement)):
         keys = (
             step.keys
             if isinstance(step, KeyedElement)
             else [(step.merge_key, step.value)]
         )
-        elements.append(_edited(dict(keys), rest, value))
+        elements.append(_edit(dict(keys), rest, value))
     return elements
 
 
@@ -208,8 +217,8 @@ def _readable(step: Step) -> str:
         return str(step)
     if isinstance(step, int):
         return f"[{number_text(step)}]"
-    if isinstance(step, Key):
-        return f"[{step}]"
+    if isinstance(step, DottedName):
+        return f".{step}"
     # A name with dots or brackets (an annotation) is bracketed, so that the path stays
     # readable. So is a name that is no string, of an object that is no JSON.
     return f"[{step}]"

@@ -231,7 +231,7 @@ def kubernetes_api_server() -> Iterator[Any]:
     try:
         testing = import_module("smp.testing")
     except ModuleNotFoundError as error:
-        from smp.extras import extra_hint  # noqa: PLC0415  # see above
+        from smp._values.extras import extra_hint  # noqa: PLC0415  # see above
 
         pytest.fail(
             f"the fixture kubernetes_api needs the package {error.name!r}: "

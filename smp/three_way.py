@@ -13,7 +13,19 @@ from typing import Any, Final
 
 import msgspec
 
-from smp import merge_patch, strategic
+from smp import _strategic as strategic
+from smp import merge_patch
+from smp._storage.immutable import find_changed_immutable_fields
+from smp._storage.update import (
+    Update,
+    UpdateRequest,
+    as_stored,
+    drop_by_strategy,
+    normalize_update,
+)
+from smp._strategic import KUBECTL_PRECONDITIONS
+from smp._values.plain import over_json, require_object, require_object_or_none
+from smp._values.values import JSONObject, as_object
 from smp.custom_resources import (
     STRATEGIC_MERGE_PATCH,
     Guard,
@@ -34,18 +46,13 @@ from smp.hazards import (
     input_hazards,
     is_serious,
 )
-from smp.immutable import changed_immutable_fields
 from smp.paths import Path
-from smp.plain import over_json, require_object, require_object_or_none
 from smp.schema.model import AnyType, Schema, UnknownFields
-from smp.strategic import KUBECTL_PRECONDITIONS
 from smp.unions import (
     Change,
     profile_named,
     stock_server_warnings,
 )
-from smp.update import Update, as_stored, updated
-from smp.values import JSONObject, as_object
 from smp.violations import Violation
 
 
@@ -55,7 +62,8 @@ class ApplyResult(msgspec.Struct, frozen=True):
     ``object`` is the live object with ``patch`` applied, on any API server: what the
     normalization of unions changed is in the patch, and no directive of it is in a
     value that is new to live. ``kubectl_patch`` is what kubectl would send; it is the
-    same, but for these two, and what a server makes of it then is in ``warnings``.
+    same, but for these two, what a server makes of which is in ``warnings``, and for
+    objects that kubectl sends as they are (the selector of a PodDisruptionBudget).
 
     ``media_type`` says which of the three forms ``patch`` has. For a custom resource it
     is a JSON merge patch, or a JSON Patch (a list of operations), so that its type is
@@ -87,7 +95,7 @@ class ApplyResult(msgspec.Struct, frozen=True):
         return not self.unmet
 
 
-class Inputs(msgspec.Struct, frozen=True):
+class ApplyInputs(msgspec.Struct, frozen=True):
     """The objects of an apply; no last-applied configuration is None."""
 
     last_applied: JSONObject | None
@@ -95,7 +103,7 @@ class Inputs(msgspec.Struct, frozen=True):
     live: JSONObject
 
 
-class ApplyOptions(msgspec.Struct, frozen=True):
+class ThreeWayOptions(msgspec.Struct, frozen=True):
     """How an apply is done; three_way_apply says what each option means."""
 
     profile: str = "kep1027"
@@ -165,18 +173,20 @@ def three_way_apply(  # noqa: PLR0913  # keyword arguments are options
     PreconditionError where apiVersion, kind or metadata.name would change, and
     UnionError for a configuration that sets two members of a union.
     """
-    inputs = Inputs(
+    inputs = ApplyInputs(
         require_object_or_none("last_applied", last_applied),
         require_object("modified", modified),
         require_object("live", live),
     )
-    options = ApplyOptions(
+    options = ThreeWayOptions(
         profile, overwrite, bool(ratchet), unknown_fields, defaults, hazards
     )
     return apply_inputs(inputs, schema, options)
 
 
-def apply_inputs(inputs: Inputs, schema: Schema, options: ApplyOptions) -> ApplyResult:
+def apply_inputs(
+    inputs: ApplyInputs, schema: Schema, options: ThreeWayOptions
+) -> ApplyResult:
     """Do a three-way apply of inputs that are plain JSON; see three_way_apply."""
     profile_named(options.profile)  # before anything is computed
     if options.hazards not in POLICIES:
@@ -196,7 +206,9 @@ class _Apply(ABC):
     How inputs are merged, and what of them can be repaired, is a matter of the kind.
     """
 
-    def __init__(self, inputs: Inputs, schema: Schema, options: ApplyOptions) -> None:
+    def __init__(
+        self, inputs: ApplyInputs, schema: Schema, options: ThreeWayOptions
+    ) -> None:
         self._inputs = inputs
         self._schema = schema
         self._lenient = schema.with_unknown_fields(options.unknown_fields)
@@ -218,11 +230,11 @@ class _Apply(ABC):
         return self._judge(merged, kubectl_patch, hazards)
 
     @abstractmethod
-    def _merge(self, inputs: Inputs) -> _Merged:
+    def _merge(self, inputs: ApplyInputs) -> _Merged:
         """Merge the inputs, and normalize unions."""
 
     @abstractmethod
-    def _find_hazards(self, inputs: Inputs, merged: _Merged) -> list[Hazard]:
+    def _find_hazards(self, inputs: ApplyInputs, merged: _Merged) -> list[Hazard]:
         """Find what is dangerous in the inputs, and in what came of them."""
 
     @abstractmethod
@@ -239,14 +251,16 @@ class _Apply(ABC):
         self, merged: JSONObject, patch: JSONObject, manifest: JSONObject
     ) -> Update:
         """Do what a server does with the merged object: normalize and validate it."""
-        return updated(
+        return normalize_update(
             self._inputs.live,
             merged,
             self._lenient,
-            profile=self._options.profile,
-            ratchet=self._options.ratchet,
-            patch=patch,
-            configuration=manifest,
+            UpdateRequest(
+                profile=self._options.profile,
+                ratchet=self._options.ratchet,
+                patch=patch,
+                configuration=manifest,
+            ),
         )
 
     def _judge(
@@ -255,10 +269,14 @@ class _Apply(ABC):
         """Return the result, with what a server refuses of it and warns of."""
         live, update = self._inputs.live, merged.update
         obj = merged.object
+        kept = drop_by_strategy(obj, self._schema, live)
+        violations = update.violations
+        if violations and kept is not obj:
+            violations = self._update(kept, as_object(merged.patch), kept).violations
         if self._options.defaults:
-            obj = as_stored(obj, live, self._schema, profile=self._options.profile)
+            obj = as_stored(kept, live, self._schema, profile=self._options.profile)
         # In the order of servers: an update first has to lead to a valid object.
-        immutable = changed_immutable_fields(live, obj, self._schema)
+        immutable = find_changed_immutable_fields(live, kept, self._schema)
         warnings = self._warnings
         if self._options.unknown_fields == "merge":
             warnings.extend(self._unknown_warnings(merged))
@@ -270,7 +288,7 @@ class _Apply(ABC):
             kubectl_patch,
             update.changes,
             (*warnings, *update.warnings),
-            (*update.violations, *immutable),
+            (*violations, *immutable),
             merged.unmet,
             merged.media_type,
             merged.reason,
@@ -282,7 +300,7 @@ class _Apply(ABC):
 class _StrategicApply(_Apply):
     """The apply of a kind for which a server takes strategic merge patches."""
 
-    def _merge(self, inputs: Inputs, repair: Repair | None = None) -> _Merged:
+    def _merge(self, inputs: ApplyInputs, repair: Repair | None = None) -> _Merged:
         """Compute the patch, apply it, and normalize unions as a server may do.
 
         With a repair the patch replaces lists whose merge keys are ambiguous.
@@ -301,26 +319,31 @@ class _StrategicApply(_Apply):
         patch = computed.patch
         replaced: list[Path] = []
         if repair is not None:
-            patch, replaced = strategic.with_whole_lists(
+            patch, replaced = strategic.add_whole_lists(
                 patch, base or {}, manifest, live, schema, repair.refused
             )
         leftovers: list[Path] = []
         # A deletion can also become a part of a new element of the same merge key.
         if computed.deletes_in_new or computed.ambiguous:
-            patch, leftovers = strategic.without_leftovers(live, patch, schema)
+            patch, leftovers = strategic.drop_leftovers(live, patch, schema)
         # What an API server does with it: apply, normalize, validate.
         patched = strategic.apply_patch(live, patch, schema)
         update = self._update(patched, patch, manifest)
         result = update.object
         if update.changes:
             # Servers of today normalize nothing, so the patch has to do it.
-            patch = strategic.amended_patch(patch, live, patched, result, schema)
+            patch = strategic.amend_patch(patch, live, patched, result, schema)
             result = strategic.apply_patch(live, patch, schema)
         # Where nothing is to be deleted, nothing can be left.
         applied = base if base and computed.deletes else {}
-        unmet = strategic.unmet_paths(applied, manifest, result, schema, computed.met)
+        kept = drop_by_strategy(result, schema, live)
+        unmet = strategic.unmet_paths(applied, manifest, kept, schema, computed.met)
+        # What kubectl sends besides changes nothing.
+        kubectl_patch = strategic.add_whole_objects(
+            computed.patch, manifest, live, schema
+        )
         return _Merged(
-            computed.patch,
+            kubectl_patch,
             patch,
             result,
             update,
@@ -330,15 +353,15 @@ class _StrategicApply(_Apply):
             computed.equal,
         )
 
-    def _find_hazards(self, inputs: Inputs, merged: _Merged) -> list[Hazard]:
+    def _find_hazards(self, inputs: ApplyInputs, merged: _Merged) -> list[Hazard]:
         of_inputs = self._find_input_hazards(inputs, merged)
         return [*of_inputs, *self._find_losses(inputs, merged)]
 
-    def _find_input_hazards(self, inputs: Inputs, merged: _Merged) -> list[Hazard]:
+    def _find_input_hazards(self, inputs: ApplyInputs, merged: _Merged) -> list[Hazard]:
         base, manifest, live = inputs.last_applied, inputs.manifest, inputs.live
         return input_hazards(base, manifest, live, self._lenient, merged.equal)
 
-    def _find_losses(self, inputs: Inputs, merged: _Merged) -> list[Hazard]:
+    def _find_losses(self, inputs: ApplyInputs, merged: _Merged) -> list[Hazard]:
         cleared = [change.path for change in merged.update.changes]
         base, manifest, live = inputs.last_applied, inputs.manifest, inputs.live
         return change_hazards(
@@ -356,7 +379,7 @@ class _StrategicApply(_Apply):
         # An object that is kept, as {}, may have lists that are dropped in turn.
         for _ in range(MOST_ROUNDS):
             is_edited = repair.edit(remaining)
-            inputs = Inputs(repair.last_applied, repair.modified, given.live)
+            inputs = ApplyInputs(repair.last_applied, repair.modified, given.live)
             try:
                 merged = self._merge(inputs, repair)
             except SmpError as error:
@@ -377,13 +400,13 @@ class _StrategicApply(_Apply):
         return merged, [*repair.not_repaired(of_inputs), *remaining]
 
     def _unknown_warnings(self, merged: _Merged) -> tuple[ApplyWarning, ...]:
-        return unknown_field_warnings(merged.patch, self._schema)
+        return strategic.unknown_field_warnings(merged.patch, self._schema)
 
 
 class _CustomApply(_Apply):
     """The apply of a custom resource, or of a kind without a definition."""
 
-    def _merge(self, inputs: Inputs) -> _Merged:
+    def _merge(self, inputs: ApplyInputs) -> _Merged:
         """Merge by list types, or by RFC 7396; normalize unions."""
         # Most applies are of built-in kinds, and take less time than to load this.
         from smp.managed_fields import changed_members, local_merge  # noqa: PLC0415
@@ -426,7 +449,7 @@ class _CustomApply(_Apply):
             form.guard,
         )
 
-    def _find_hazards(self, inputs: Inputs, merged: _Merged) -> list[Hazard]:
+    def _find_hazards(self, inputs: ApplyInputs, merged: _Merged) -> list[Hazard]:
         return custom_resource_hazards(
             inputs.last_applied,
             inputs.manifest,
@@ -451,7 +474,7 @@ class _CustomApply(_Apply):
         for _ in range(MOST_ROUNDS):
             if not repair.edit([e for e in hazards if e.code == _WITH_OBJECT]):
                 break
-            inputs = Inputs(repair.last_applied, repair.modified, given.live)
+            inputs = ApplyInputs(repair.last_applied, repair.modified, given.live)
             merged = self._merge(inputs)
             hazards = self._find_hazards(inputs, merged)
         self._warnings += repair.warnings
@@ -461,7 +484,7 @@ class _CustomApply(_Apply):
         from smp.managed_fields import changed_members  # noqa: PLC0415  # as in _merge
 
         changed = changed_members(self._inputs.live, merged.object, self._schema)
-        return unknown_field_warnings(changed, self._schema)
+        return strategic.unknown_field_warnings(changed, self._schema)
 
 
 def _leftover_warning(path: Path) -> ApplyWarning:
@@ -493,7 +516,7 @@ def find_hazards(
     if found is None:
         found = input_hazards(last_applied, modified, live, schema)
     known = {(each.code, str(each.path)) for each in found}
-    for each in all_directive_hazards(last_applied, live):
+    for each in all_directive_hazards(last_applied, live, schema):
         if (each.code, str(each.path)) not in known:
             found.append(each)
             known.add((each.code, str(each.path)))
@@ -510,13 +533,3 @@ _UNKNOWN_DIRECTIVE: Final = (
     "kubectl's patch has a directive in a new value, which a server refuses:"
     " strict decoding error"
 )
-_MERGED: Final = "unknown to the schema; merged by RFC 7396"
-
-
-@over_json("the patch", "patch")
-def unknown_field_warnings(
-    patch: JSONObject, schema: Schema
-) -> tuple[ApplyWarning, ...]:
-    """Return a warning for each place where a patch is merged without a schema."""
-    paths = strategic.unknown_paths(patch, schema)
-    return tuple(ApplyWarning("unknown-field", path, _MERGED) for path in paths)

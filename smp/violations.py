@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 import msgspec
 
+from smp._values.findings import Finding, Meaning, Origin, Severity
+from smp._values.values import ABSENT, JSON, printed, show
 from smp.paths import Element, Path
-from smp.values import ABSENT, JSON, printed, shown
 
 Reason: TypeAlias = Literal[
     "FieldValueDuplicate",
@@ -27,19 +28,16 @@ Reason: TypeAlias = Literal[
 _MOST_LISTED: Final = 256
 
 
-class Meaning(msgspec.Struct, frozen=True):
-    """What the violations of a code have in common, and where the rule is from."""
-
-    sentence: str
-    remedy: str
-    source: str
-
-
 _FIELD: Final = "Go: apimachinery, util/validation/field"
 _IN_UNION: Final = "KEP-1027, and the validation of each built-in union"
 
 # By code. A hook of a program may find violations with codes of its own.
 VIOLATIONS: Final[Mapping[str, Meaning]] = {
+    "denied-by-policy": Meaning(
+        "an admission policy refuses the object",
+        "change what the policy refuses",
+        "Go: k8s.io/apiserver, pkg/admission/plugin/policy",
+    ),
     # Values.
     "duplicate-value": Meaning(
         "a list has a value, or an element with the same keys, twice",
@@ -92,6 +90,11 @@ VIOLATIONS: Final[Mapping[str, Meaning]] = {
         'write a value of the type in the message, such as 80 for "80"',
         f"{_FIELD}, TypeInvalid; Go: encoding/json, UnmarshalTypeError",
     ),
+    "unchecked-rule": Meaning(
+        "a rule of a definition takes more steps than are evaluated here",
+        "ask a server: it evaluates the rule, or refuses it by its cost",
+        "Go: apiextensions-apiserver, schema/cel, validateExpressions",
+    ),
     # Unions.
     "discriminator-required": Meaning(
         "a union has members, or needs one, and its discriminator is not set",
@@ -137,7 +140,13 @@ VIOLATIONS: Final[Mapping[str, Meaning]] = {
 }
 
 
-class Violation(msgspec.Struct, frozen=True):
+# The code of a hook of a program.
+REFUSED: Final = Meaning(
+    "an API server would refuse the object", "", "the validation of an API server"
+)
+
+
+class Violation(Finding, frozen=True):
     """One value that breaks a rule of its schema.
 
     ``code`` is stable and kebab-case, one of ``VIOLATIONS``; ``reason`` and ``message``
@@ -146,6 +155,7 @@ class Violation(msgspec.Struct, frozen=True):
     is missing.
     """
 
+    origin: ClassVar[Origin] = "violation"
     code: str
     path: Path
     reason: Reason
@@ -153,9 +163,25 @@ class Violation(msgspec.Struct, frozen=True):
     value: Any = ABSENT
     warning: bool = False
 
-    def __str__(self) -> str:
-        where = f"{self.path}: " if self.path.steps else ""
-        return f"{where}{self.message}"
+    @property
+    def severity(self) -> Severity:
+        """An error, unless the caller asked to have it tolerated."""
+        return "warning" if self.warning else "error"
+
+    @property
+    def sentence(self) -> str:
+        """The message of a server."""
+        return self.message
+
+    @property
+    def remedy(self) -> str:
+        """What helps against all violations of the code."""
+        return VIOLATIONS.get(self.code, REFUSED).remedy
+
+    @property
+    def source(self) -> str:
+        """Where the rule is from."""
+        return VIOLATIONS.get(self.code, REFUSED).source
 
     def below(self, path: Path) -> Violation:
         """Return the violation of a value that stands below a path."""
@@ -170,8 +196,76 @@ class Violation(msgspec.Struct, frozen=True):
             step.index if isinstance(step, Element) else step
             for step in self.path.steps
         ]
-        field = str(Path(tuple(steps)))
+        # Go prints a path without steps so.
+        field = str(Path(tuple(steps))) or "<nil>"
         return {"reason": self.reason, "message": self.message, "field": field}
+
+
+class Misfit(Violation, frozen=True, kw_only=True):
+    """A value of another type than the schema's.
+
+    ``actual`` is what a decoder calls it: a number with its value.
+    """
+
+    actual: str
+    expected: str
+    json_type: str
+
+    @classmethod
+    def of(cls, path: Path, actual: str, expected: str, json_type: str = "") -> Misfit:
+        """Word it as a server's decoder does (Go: encoding/json)."""
+        return cls(
+            "wrong-type",
+            path,
+            "FieldValueTypeInvalid",
+            f"cannot unmarshal {actual} into field {path.by_index} of type {expected}",
+            actual=actual,
+            expected=expected,
+            json_type=json_type or actual,
+        )
+
+
+def invalid(path: Path, value: JSON, detail: str) -> Violation:
+    """Make the violation of a malformed value (Go: field.Invalid)."""
+    return Violation(
+        "invalid-value",
+        path,
+        "FieldValueInvalid",
+        f"Invalid value: {quote_json(value)}: {detail}",
+        value,
+    )
+
+
+def require(path: Path, detail: str = "") -> Violation:
+    """Make the violation of a missing value (Go: field.Required)."""
+    message = f"Required value: {detail}" if detail else "Required value"
+    return Violation("required-value", path, "FieldValueRequired", message)
+
+
+def forbidden(path: Path, detail: str) -> Violation:
+    """Make the violation of a value not allowed here (Go: field.Forbidden)."""
+    return Violation(
+        "forbidden-value", path, "FieldValueForbidden", f"Forbidden: {detail}"
+    )
+
+
+def too_long(path: Path, most: int) -> Violation:
+    """Make the violation of a text that is too long (Go: field.TooLong)."""
+    message = f"Too long: may not be more than {most} bytes"
+    return Violation("too-long", path, "FieldValueTooLong", message)
+
+
+def too_many(path: Path, count: int, most: int) -> Violation:
+    """Make the violation of too many elements or members (Go: field.TooMany)."""
+    items = "item" if most == 1 else "items"
+    message = f"Too many: {count}: must have at most {most} {items}"
+    return Violation("too-many", path, "FieldValueTooMany", message, count)
+
+
+def duplicate(path: Path, value: JSON) -> Violation:
+    """Make the violation of a value that is there already (Go: field.Duplicate)."""
+    message = f"Duplicate value: {quote_json(value)}"
+    return Violation("duplicate-value", path, "FieldValueDuplicate", message, value)
 
 
 def unsupported(
@@ -188,11 +282,11 @@ def unsupported(
     the first ones are listed: a list may have as many wrong elements.
     """
     is_scalar = not isinstance(value, str | dict | list)
-    message = (
-        f"Unsupported value: {printed(value) if is_scalar else quoted_json(value)}"
-    )
+    if value is None:
+        is_scalar = False
+    message = f"Unsupported value: {printed(value) if is_scalar else quote_json(value)}"
     listed = islice(supported, _MOST_LISTED)
-    names = [quoted_json(printed(allowed)) for allowed in listed]
+    names = [quote_json(printed(allowed)) for allowed in listed]
     names += [f"any {json_type}" for json_type in or_any]
     listing = ", ".join(names)
     if listing:
@@ -202,7 +296,7 @@ def unsupported(
     )
 
 
-def quoted_json(value: JSON) -> str:
+def quote_json(value: JSON) -> str:
     """Print a value as JSON; one that is none is shown for a human."""
     import json  # noqa: PLC0415  # most objects have no violation to print
 
@@ -212,4 +306,4 @@ def quoted_json(value: JSON) -> str:
         )
     except (RecursionError, TypeError, ValueError):
         # An integer of thousands of digits, a set.
-        return shown(value)
+        return show(value)

@@ -8,11 +8,11 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from smp.cases._steps import Step, step_problem
+from smp._values.values import JSON, JSONObject, as_list, as_object, type_name
+from smp.cases._steps import CaseStep, step_problem
 from smp.cases._text import spans
 from smp.documents import read_one
 from smp.errors import DocumentError
-from smp.values import JSON, JSONObject, as_list, as_object, type_name
 
 # The files of a directory of cases are all that have one of the suffixes, except the
 # schema itself.
@@ -259,10 +259,10 @@ def profile_of(case: SpecCase) -> str:
     return str(case.document.get("profile", "kep1027"))
 
 
-def steps(case: SpecCase) -> list[Step]:
+def steps(case: SpecCase) -> list[CaseStep]:
     """Return the steps of a case, in order."""
     values = as_list(case.document.get(STEPS))
-    return [Step.of(index, as_object(value)) for index, value in enumerate(values)]
+    return [CaseStep.of(index, as_object(value)) for index, value in enumerate(values)]
 
 
 def patches(case: SpecCase) -> list[dict[str, Any]]:

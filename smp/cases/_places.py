@@ -3,7 +3,7 @@
 DeepDiff walks both values and tells values, types, added and removed members apart.
 Lists it compares by position, with 1 equal to true, or where it is given a function
 that pairs elements, without an element that is there once more; each shift of an index
-is a move to it. So ``_aligned`` pairs the elements of lists first, and DeepDiff gets
+is a move to it. So ``_align`` pairs the elements of lists first, and DeepDiff gets
 them as members of objects whose names are ``_Slot``s:
 
     [{name: a}, {name: b, x: 1}]       {[name=a]: .., [name=b]: {.., x: 1}}
@@ -21,9 +21,9 @@ from typing import Any, Final
 
 import msgspec
 
+from smp._values.values import JSON, JSONArray, type_name
 from smp.cases._text import flow
 from smp.paths import Element, Path, Step
-from smp.values import JSON, JSONArray, type_name
 
 # More lines, or longer values, would hide the first ones.
 _LINES: Final = 20
@@ -73,7 +73,7 @@ class _Pair(msgspec.Struct):
     moves: list[tuple[Path, _Slot]]
 
 
-def differing_places(expected: JSON, actual: JSON) -> list[str]:
+def find_differing_places(expected: JSON, actual: JSON) -> list[str]:
     """Say for each place at which the values differ what is expected, and what is.
 
     1, 1.0 and true differ. Long values and lists of places are cut, and the last line
@@ -82,7 +82,7 @@ def differing_places(expected: JSON, actual: JSON) -> list[str]:
     from deepdiff import DeepDiff  # noqa: PLC0415  # slow to load; for failures only
 
     try:
-        pair = _aligned(expected, actual, Path())
+        pair = _align(expected, actual, Path())
         # By default objects that have little in common are one difference.
         tree = DeepDiff(
             pair.expected, pair.actual, view="tree", threshold_to_diff_deeper=0
@@ -112,7 +112,7 @@ def differing_places(expected: JSON, actual: JSON) -> list[str]:
     return lines
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """Cut a text that is long, and say how much of it is not there."""
     more = len(text) - WIDTH
     return text if more <= 0 else f"{text[:WIDTH]}.. and {more} more characters"
@@ -132,17 +132,17 @@ def _path(level: Any) -> Path:
 def _sentence(kind: str, expected: JSON, actual: JSON) -> str:
     """Say what is at a place; ``kind`` is DeepDiff's."""
     if kind == "dictionary_item_added":
-        return f"not expected, is {shortened(flow(actual))}"
-    wanted = f"expected {shortened(flow(expected))}"
+        return f"not expected, is {shorten(flow(actual))}"
+    wanted = f"expected {shorten(flow(expected))}"
     if kind == "dictionary_item_removed":
         return f"{wanted}, is absent"
-    found = f"is {shortened(flow(actual))}"
+    found = f"is {shorten(flow(actual))}"
     if kind == "type_changes":
         return f"{wanted} ({type_name(expected)}), {found} ({type_name(actual)})"
     return f"{wanted}, {found}"
 
 
-def _aligned(expected: JSON, actual: JSON, path: Path) -> _Pair:
+def _align(expected: JSON, actual: JSON, path: Path) -> _Pair:
     """Return both values with their lists as objects, where both have a list."""
     pair = _Pair(expected, actual, [])
     if isinstance(expected, dict) and isinstance(actual, dict):
@@ -177,7 +177,7 @@ def _aligned(expected: JSON, actual: JSON, path: Path) -> _Pair:
 def _align_member(
     pair: _Pair, name: str | _Slot, path: Path, expected: JSON, actual: JSON
 ) -> None:
-    member = _aligned(expected, actual, path)
+    member = _align(expected, actual, path)
     pair.expected[name], pair.actual[name] = member.expected, member.actual
     pair.moves += member.moves
 

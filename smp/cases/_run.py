@@ -7,7 +7,9 @@ from typing import Final
 
 import msgspec
 
-from smp import strategic, three_way, unions
+from smp import _strategic as strategic
+from smp import three_way, unions
+from smp._values.values import ABSENT, JSON, JSONArray, JSONObject, same
 from smp.cases._case import (
     STEPS,
     Failure,
@@ -19,7 +21,7 @@ from smp.cases._case import (
     patches,
     profile_of,
 )
-from smp.cases._places import WIDTH, differing_places, shortened
+from smp.cases._places import WIDTH, find_differing_places, shorten
 from smp.cases._servers import client_side, server_side
 from smp.cases._text import flow
 from smp.cases._writes import catalog_of, results
@@ -27,7 +29,6 @@ from smp.errors import Conflict, ConflictError, DocumentError, SmpError
 from smp.explain import explain_apply
 from smp.schema.model import Schema
 from smp.schema.sources.openapi import inline
-from smp.values import ABSENT, JSON, JSONArray, JSONObject, same
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -100,22 +101,22 @@ def schema_of(case: SpecCase) -> Schema:
 
 def _comparison(name: str, expected: Result, actual: Result) -> str:
     """Show both results where they are short, and where they differ."""
-    texts = [_described(expected), _described(actual)]
+    texts = [_describe(expected), _describe(actual)]
     lines = [f"{name}:"]
     places: list[str] = []
     if not isinstance(expected, Failure) and not isinstance(actual, Failure):
-        places = differing_places(expected, actual)
+        places = find_differing_places(expected, actual)
     # Of long values the places at which they differ say more.
     if not places or max(map(len, texts)) <= WIDTH:
         lines += [
-            f"  expected {shortened(texts[0])}",
-            f"  actual   {shortened(texts[1])}",
+            f"  expected {shorten(texts[0])}",
+            f"  actual   {shorten(texts[1])}",
         ]
     lines += [f"  {place}" for place in places]
     return "\n".join(lines)
 
 
-def _described(result: Result) -> str:
+def _describe(result: Result) -> str:
     if not isinstance(result, Failure):
         return flow(result)
     problem = f" ({result.problem})" if result.problem else ""
@@ -156,7 +157,7 @@ def _result(case: SpecCase, schema: Schema) -> JSONObject:
     return strategic.apply_patch(result, _three_way(case, schema), schema)
 
 
-def _composed(case: SpecCase, schema: Schema) -> JSONObject:
+def _compose(case: SpecCase, schema: Schema) -> JSONObject:
     return strategic.compose_patches(patches(case), schema)
 
 
@@ -243,7 +244,7 @@ def _normalization(case: SpecCase, schema: Schema) -> unions.Normalization:
     )
 
 
-def _normalized(case: SpecCase, schema: Schema) -> JSONObject:
+def _normalize(case: SpecCase, schema: Schema) -> JSONObject:
     return _normalization(case, schema).object
 
 
@@ -264,7 +265,7 @@ def _violations(case: SpecCase, schema: Schema) -> JSONArray:
     """Return the violations of the normalized object, sorted by path, then by code."""
     violations = unions.validate_unions(
         old_object(case),
-        _normalized(case, schema),
+        _normalize(case, schema),
         schema,
         profile=profile_of(case),
         ratchet=case.object("options").get("ratchet") is True,
@@ -280,9 +281,9 @@ _OPERATIONS: Final[dict[str, Callable[[SpecCase, Schema], JSON]]] = {
     ),
     "three_way": _three_way,
     "result": _result,
-    "composed": _composed,
+    "composed": _compose,
     "composed_result": lambda case, schema: strategic.apply_patch(
-        case.required("live"), _composed(case, schema), schema
+        case.required("live"), _compose(case, schema), schema
     ),
     "conflicts": _conflicts,
     "applied": lambda case, schema: _apply(case, schema).object,
@@ -294,7 +295,7 @@ _OPERATIONS: Final[dict[str, Callable[[SpecCase, Schema], JSON]]] = {
     "hazards": _hazards,
     "client_side": client_side,
     "server_side": server_side,
-    "normalized": _normalized,
+    "normalized": _normalize,
     "changes": _changes,
     "violations": _violations,
 }

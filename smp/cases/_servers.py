@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from smp import codec, merge_patch
+from msgspec.structs import replace
+
+from smp import merge_patch
+from smp._strategic import three_way_patch
+from smp._values import codec
+from smp._values.last_applied import LAST_APPLIED, with_last_applied
+from smp._values.values import JSON, JSONObject, as_list, as_object, same
 from smp.cases._case import SpecCase, last_applied
 from smp.errors import SmpError
-from smp.handler import APPLY, STRATEGIC, Options, Outcome, Refused, patch
-from smp.last_applied import LAST_APPLIED, with_last_applied
+from smp.handler import APPLY, STOCK_SERVER, STRATEGIC, Options, Outcome, Refused, patch
 from smp.managed_fields import Step, simulate
 from smp.schema.model import Schema
-from smp.strategic import three_way_patch
-from smp.values import JSON, JSONObject, as_list, as_object, same
 
 # Go: k8s.io/kubectl, pkg/cmd/apply.
 _MANAGER: Final = "kubectl"
 _CLIENT_SIDE: Final = "kubectl-client-side-apply"
 # Servers normalize no unions.
-_PROFILE: Final = "validate-only"
 
 
 def client_side(case: SpecCase, schema: Schema) -> JSON:
@@ -53,7 +55,7 @@ def server_side(case: SpecCase, schema: Schema) -> JSON:
     if isinstance(outcome, Refused):
         return _answer(outcome, live)
     step = Step(_MANAGER, modified, "kubectl apply")
-    (state,) = simulate(live, [step], schema, profile=_PROFILE).states
+    (state,) = simulate(live, [step], schema, profile=STOCK_SERVER.profile).states
     if state.error is not None:
         raise SmpError(str(state.error), code="not-migrated")
     return changed_by(live, as_object(state.object))
@@ -99,10 +101,8 @@ def _options(schema: Schema, manager: str) -> Options:
         kept = {name: value for name, value in new.items() if name != "status"}
         return {**kept, "status": old["status"]} if old and "status" in old else kept
 
-    return Options(
-        profile=_PROFILE,
-        typed=True,
-        validation=True,
+    return replace(
+        STOCK_SERVER,
         field_validation="Strict",
         manager=manager,
         prepare=prepared if schema.type.field("status") else None,

@@ -10,7 +10,14 @@ from typing import Final
 
 import msgspec
 
-from smp.values import JSON, JSONArray, JSONObject, as_object, as_text, type_name
+from smp._values.values import (
+    JSON,
+    JSONArray,
+    JSONObject,
+    as_object,
+    as_text,
+    type_name,
+)
 
 _START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 # How a step writes, and the type of what it writes.
@@ -43,7 +50,7 @@ STEP_RESULTS: Final = frozenset(_RESULTS)
 _MEMBERS: Final = {**_INPUTS, **_RESULTS}
 
 
-class Step(msgspec.Struct, frozen=True):
+class CaseStep(msgspec.Struct, frozen=True):
     """One write, ``time`` as a server writes it into managedFields, and its result."""
 
     write: str
@@ -56,7 +63,7 @@ class Step(msgspec.Struct, frozen=True):
     result: JSONObject
 
     @classmethod
-    def of(cls, index: int, document: JSONObject) -> Step:
+    def of(cls, index: int, document: JSONObject) -> CaseStep:
         """Read a step that has no ``step_problem``."""
         (write,) = WRITES.keys() & document.keys()
         return cls(

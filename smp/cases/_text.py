@@ -18,8 +18,8 @@ import re
 from itertools import chain, pairwise
 from typing import Final
 
+from smp._values.values import JSON
 from smp.documents import dump_json, resolve
-from smp.values import JSON
 
 _WIDTH: Final = 120
 # Strings that may be written without quotes, if they resolve to themselves.
@@ -64,7 +64,7 @@ def spans(lines: list[str]) -> list[tuple[int, int]]:
     ]
 
 
-def with_member(case: list[str], name: str, value: JSON) -> list[str]:
+def add_member(case: list[str], name: str, value: JSON) -> list[str]:
     """Return the lines of a case with one member set; None removes it.
 
     The member is written in its place, or at the end if the case does not have it.

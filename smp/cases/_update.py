@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from smp._values.values import JSON, JSONObject, as_list, same
 from smp.cases._case import STEPS, Failure, parse_file
 from smp.cases._run import CaseOutcome
 from smp.cases._steps import with_results
-from smp.cases._text import spans, with_member
+from smp.cases._text import add_member, spans
 from smp.documents import dump_json
 from smp.errors import DocumentError
-from smp.values import JSON, JSONObject, as_list, same
 
 
 def corrected(outcome: CaseOutcome) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def updated_text(
         for index, (start, end) in reversed(list(enumerate(spans(lines)))):
             edited = lines[start:end]
             for name, value in changes.get(index, {}).items():
-                edited = with_member(edited, name, value)
+                edited = add_member(edited, name, value)
             lines[start:end] = edited
         updated = "\n".join(lines) + "\n"
     # Editing lines may go wrong, so the result is read before it is returned.

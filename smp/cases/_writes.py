@@ -6,14 +6,14 @@ from datetime import datetime
 from typing import Final
 
 from smp import managed_fields
-from smp.api_objects import without_managed_fields
+from smp._storage.defaults import with_defaults
+from smp._values.api_objects import drop_managed_fields
+from smp._values.values import JSONArray, JSONObject, as_object, same
 from smp.cases._case import SpecCase, profile_of, steps
-from smp.cases._steps import Step, in_order
-from smp.defaults import with_defaults
+from smp.cases._steps import CaseStep, in_order
 from smp.errors import SmpError
 from smp.schema.catalog import Catalog, kubernetes
 from smp.schema.model import Schema
-from smp.values import JSONArray, JSONObject, as_object, same
 
 _VERBS: Final[dict[str, managed_fields.Verb]] = {
     "apply": "apply",
@@ -57,37 +57,43 @@ def results(case: SpecCase) -> JSONArray:
         if live is not None and live.get("apiVersion") != schema.api_version:
             # A server converts what it stores to the version of the request.
             live = with_defaults({**live, "apiVersion": schema.api_version}, schema)
-        write = managed_fields.Step(
-            step.manager,
-            step.content,
-            _VERBS[step.write],
-            force=step.force,
-            subresource=step.subresource,
+        serving = managed_fields.Serving(
+            versions=_other_versions(catalog, schema),
+            custom="crd" in case.document,
+            kubernetes=_KUBERNETES,
         )
-        now = datetime.fromisoformat(step.time)
         try:
-            simulation = managed_fields.simulate(
-                live,
-                [write],
-                schema,
-                profile=profile_of(case),
-                serving=managed_fields.Serving(
-                    versions=_other_versions(catalog, schema),
-                    custom="crd" in case.document,
-                    kubernetes=_KUBERNETES,
-                ),
-                now=now,
-            )
+            written = _write(live, step, schema, profile_of(case), serving)
         except SmpError as error:
             found.append(_refusal(error, step))
             continue
-        (state,) = simulation.states
-        if state.error is not None:
-            found.append(_refusal(state.error, step))
-            continue
-        found.append(_success(live, as_object(state.object), step))
-        live = state.object
+        found.append(_success(live, as_object(written), step))
+        live = written
     return found
+
+
+def _write(
+    live: JSONObject | None,
+    step: CaseStep,
+    schema: Schema,
+    profile: str,
+    serving: managed_fields.Serving,
+) -> JSONObject | None:
+    """Return the object after a step. Raises SmpError where it fails."""
+    write = managed_fields.Step(
+        step.manager,
+        step.content,
+        _VERBS[step.write],
+        force=step.force,
+        subresource=step.subresource,
+    )
+    now = datetime.fromisoformat(step.time)
+    (state,) = managed_fields.simulate(
+        live, [write], schema, profile=profile, serving=serving, now=now
+    ).states
+    if state.error is not None:
+        raise state.error
+    return state.object
 
 
 def _other_versions(catalog: Catalog, schema: Schema) -> dict[str, Schema]:
@@ -102,7 +108,7 @@ def _other_versions(catalog: Catalog, schema: Schema) -> dict[str, Schema]:
     }
 
 
-def _refusal(error: SmpError, step: Step) -> JSONObject:
+def _refusal(error: SmpError, step: CaseStep) -> JSONObject:
     result: JSONObject = {}
     if isinstance(error, managed_fields.ApplyConflictError):
         conflicts: JSONArray = [
@@ -117,7 +123,7 @@ def _refusal(error: SmpError, step: Step) -> JSONObject:
     return result
 
 
-def _success(live: JSONObject | None, new: JSONObject, step: Step) -> JSONObject:
+def _success(live: JSONObject | None, new: JSONObject, step: CaseStep) -> JSONObject:
     if same(live, new) and "changed" in step.result:
         return {"changed": False}
     # What a result may leave out.
@@ -126,7 +132,7 @@ def _success(live: JSONObject | None, new: JSONObject, step: Step) -> JSONObject
         result["owners"] = {
             owner.manager: owner.fields.to_v1() for owner in managed_fields.owners(new)
         }
-        result["object"] = without_managed_fields(new)
+        result["object"] = drop_managed_fields(new)
     elif step.result:
         result["object"] = new
     return result

@@ -30,7 +30,7 @@ def process_file(path: Path) -> Iterator[None]:
     """
     descriptor = _opened(path, os.O_RDWR | os.O_CREAT)
     try:
-        if not _locked(descriptor):
+        if not _lock(descriptor):
             raise SmpError(
                 f"a server is running: process {_content(descriptor)}",
                 code="already-running",
@@ -53,7 +53,7 @@ def stop(path: Path) -> int:
     """
     descriptor = _opened(path, os.O_RDWR)
     try:
-        if _locked(descriptor):
+        if _lock(descriptor):
             path.unlink(missing_ok=True)
             raise SmpError(
                 f"no server is running: {path} was left by one that was killed",
@@ -62,7 +62,7 @@ def stop(path: Path) -> int:
         process = int(_content(descriptor))
         os.kill(process, signal.SIGTERM)
         deadline = monotonic() + _GRACE
-        while not _locked(descriptor):
+        while not _lock(descriptor):
             if monotonic() > deadline:
                 raise SmpError(
                     f"process {process} does not end",
@@ -135,7 +135,7 @@ def _content(descriptor: int) -> str:
     return os.read(descriptor, 32).decode().strip()
 
 
-def _locked(descriptor: int) -> bool:
+def _lock(descriptor: int) -> bool:
     """Lock a file for this process; False where another process has it locked."""
     import fcntl  # noqa: PLC0415  # only POSIX has it, as only it has fork()
 

@@ -11,11 +11,11 @@ from typing import Final
 
 import msgspec
 
+from smp._values.values import ABSENT, JSON, Absent, JSONArray, JSONObject, same
 from smp.cli._renames import alike, leaves_of
 from smp.paths import Element, Path
 from smp.schema.model import OPAQUE, Type
 from smp.schema.walk import Key, identifies, identifying_keys, key_of
-from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, same
 
 _ROOT: Final = Path()
 
@@ -76,7 +76,7 @@ def _element_changes(
     renames: bool,
 ) -> Iterator[ValueChange]:
     before, after = _by_key(old, keys), _by_key(new, keys)
-    former = _renamed(before, after, keys) if renames else {}
+    former = _rename_fields(before, after, keys) if renames else {}
     is_former = set(former.values())
     # Readers tell the elements by one key, if there is one that is enough alone.
     shown = keys[0]
@@ -116,7 +116,7 @@ def _element_changes(
         yield ValueChange(path, old_keys, new_keys, is_order=True)
 
 
-def _renamed(
+def _rename_fields(
     before: dict[Key, tuple[int, JSONObject]],
     after: dict[Key, tuple[int, JSONObject]],
     keys: tuple[str, ...],

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
+from smp._values.options import BOOLEANS
 from smp.cli._commands import (
     COMMANDS,
     Argument,
@@ -20,8 +21,11 @@ from smp.cli._commands import (
 )
 from smp.cli._version import version_line
 from smp.errors import did_you_mean, listing
-from smp.options import BOOLEANS
 
+# The length of a dash, a letter and an equals sign.
+_SHORT: Final = 3
+# What other programs take for the same.
+_ALIASES: Final = {"version": ["--version"], "-v": ["--version"]}
 # A path that cannot be read is reported by what reads it.
 _TYPES: Final[dict[ValueKind, Any]] = {
     "text": None,
@@ -43,13 +47,30 @@ class DeclaredCommand(click.Command):
             help=declared.run.__doc__,
             epilog=_epilog(declared.example, declared.exit_codes),
         )
-        self._takes_booleans = declared.takes_booleans
+        self._declared = declared
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments. Raises click.BadParameter."""
-        if self._takes_booleans:
+        if self._declared.takes_booleans:
             args = self._without_booleans(ctx, args)
-        return super().parse_args(ctx, args)
+        try:
+            # pflag takes -o=report for -o report (Go: FlagSet.parseSingleShortArg).
+            return super().parse_args(ctx, [*_split_short_options(args)])
+        except click.UsageError as error:
+            suggestion = self._suggest_option(error.message)
+            if not suggestion:
+                raise
+            raise click.UsageError(error.message + suggestion, ctx) from None
+
+    def _suggest_option(self, problem: str) -> str:
+        """Name the option that an argument too many may be meant for; "" for none."""
+        flags = [flag for option in self._declared.options for flag in option.flags]
+        _, found, extra = problem.partition("Got unexpected extra argument")
+        first = extra.removeprefix("s").strip(" ()").partition(" ")[0]
+        for flag in ("-f", "--desired"):
+            if found and flag in flags:
+                return f"; did you mean {flag} {first}?"
+        return ""
 
     def _without_booleans(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Replace flags with a value by those without: ``--wait=true`` by ``--wait``.
@@ -73,6 +94,15 @@ class DeclaredCommand(click.Command):
             else:
                 plain += [name] if BOOLEANS[text] else option.secondary_opts
         return plain
+
+
+def _split_short_options(args: list[str]) -> Iterator[str]:
+    for arg in args:
+        if len(arg) >= _SHORT and arg[0] == "-" and arg[1] != "-" and arg[2] == "=":
+            yield arg[:2]
+            yield arg[3:]
+        else:
+            yield arg
 
 
 def as_option(option: CommandOption) -> click.Option:
@@ -187,11 +217,7 @@ class _AllCommands(_Group):
 @click.group(
     cls=_AllCommands,
     context_settings={"help_option_names": ["--help", "-h"]},
-    epilog="\b\nShell completion:\n"
-    '  bash  eval "$(_SMP_COMPLETE=bash_source smp)" in ~/.bashrc\n'
-    '  zsh   eval "$(_SMP_COMPLETE=zsh_source smp)" in ~/.zshrc\n'
-    "  fish  _SMP_COMPLETE=fish_source smp | source, in ~/.config/fish/config.fish\n"
-    f"\n{_epilog('apply -f new.yaml --live live.yaml -o report')}",
+    epilog=_epilog("apply -f new.yaml --live live.yaml -o report"),
 )
 @click.version_option("", message=version_line())
 def cli() -> None:
@@ -205,8 +231,13 @@ def cli() -> None:
 
 def read_with_click(argv: list[str] | None) -> CommandLine | int:
     """Read a command line, or show help or an error and return the exit code."""
+    words = sys.argv[1:] if argv is None else argv
+    if words[:1] == ["help"]:
+        words = [*words[1:], "--help"]
+    elif words:
+        words = [*_ALIASES.get(words[0], words[:1]), *words[1:]]
     try:
-        read = cli.main(args=argv, prog_name=_program(), standalone_mode=False)
+        read = cli.main(args=words, prog_name=_program(), standalone_mode=False)
     except click.Abort:
         raise KeyboardInterrupt from None
     except click.ClickException as error:

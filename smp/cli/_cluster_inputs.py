@@ -9,17 +9,17 @@ from typing import Any
 
 import msgspec
 
-from smp.cli._errors import Failure, UsageError, printable, report
+from smp._values.values import JSONObject
+from smp.cli._errors import CommandFailure, UsageError, printable, report
 from smp.cli._identity import identity_of
 from smp.cli._inputs import FOR_ANOTHER_TOOL, STDIN, Inputs
 from smp.cli._live import connect
 from smp.cli._objects import Entry
-from smp.cli._selection import selected_by
+from smp.cli._selection import select_by
 from smp.cluster import Cluster
 from smp.cluster.plan.exchange import Progress
+from smp.documents.objects import SUFFIXES
 from smp.errors import DocumentError
-from smp.objects import SUFFIXES
-from smp.values import JSONObject
 
 
 class Manifests(msgspec.Struct, frozen=True):
@@ -68,7 +68,7 @@ def read_manifests(options: dict[str, Any]) -> Manifests:
     paths, kustomizations = options["paths"], options["kustomizations"]
     if not paths and not kustomizations:
         raise UsageError("give the manifests: -f FILE, or -k DIR")
-    has_labels = selected_by(options["selector"])
+    has_labels = select_by(options["selector"])
     inputs = Inputs()
     files = [
         file
@@ -81,7 +81,7 @@ def read_manifests(options: dict[str, Any]) -> Manifests:
         for entry in inputs.entries(files, kustomizations):
             try:
                 obj = inputs.load(entry).value
-            except Failure as failure:
+            except CommandFailure as failure:
                 inputs.problems.append(failure)
                 continue
             # Go: resource.Builder.LabelSelectorParam, which filters files as well.
@@ -97,7 +97,7 @@ def read_manifests(options: dict[str, Any]) -> Manifests:
         error = DocumentError(
             reason, code="not-an-object", source=document.source, line=document.line
         )
-        inputs.problems.append(Failure(error))
+        inputs.problems.append(CommandFailure(error))
     inputs.skipped.clear()
     return Manifests(inputs, tuple(entries), tuple(objects))
 
@@ -140,11 +140,14 @@ def merge_keywords(options: dict[str, Any], manifests: Manifests) -> dict[str, A
         for name in (
             "server_side",
             "force_conflicts",
+            "give_up",
+            "skip_conflicts",
             "field_manager",
             "overwrite",
             "unions",
             "hazards",
             "applyset",
+            "tooling",
         )
     }
     # Go: ApplyOptions.Run, which prunes where there is no error.
@@ -152,6 +155,8 @@ def merge_keywords(options: dict[str, Any], manifests: Manifests) -> dict[str, A
     # Go: ApplyOptions.Validate.
     if options["applyset"] and not options["prune"]:
         raise UsageError("--applyset requires --prune")
+    if options["tooling"] and not options["applyset"]:
+        raise UsageError("--tooling requires --applyset")
     if options["applyset"] and (selector or options["prune_allowlist"]):
         raise UsageError("--applyset does not work with -l and --prune-allowlist")
     if options["prune"] and not options["applyset"]:
@@ -159,12 +164,12 @@ def merge_keywords(options: dict[str, Any], manifests: Manifests) -> dict[str, A
             raise UsageError("--prune requires --applyset, or the labels of -l")
         keywords["prune"] = selector
         keywords["prune_allowlist"] = tuple(
-            map(allowed_kind, options["prune_allowlist"])
+            map(check_allowed_kind, options["prune_allowlist"])
         )
     return keywords
 
 
-def allowed_kind(text: str) -> tuple[str, str]:
+def check_allowed_kind(text: str) -> tuple[str, str]:
     # Go: prune.ParseResources.
     parts = text.split("/")
     if len(parts) != 3:  # noqa: PLR2004  # the parts of its form

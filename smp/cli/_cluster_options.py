@@ -6,6 +6,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from smp._values.times import parse_duration
 from smp.cli._commands import CommandOption, switch
 from smp.cli._options import (
     COLOR_OPTION,
@@ -14,7 +15,6 @@ from smp.cli._options import (
     SELECTOR_OPTION,
     output_option,
 )
-from smp.times import parse_duration
 
 _SECOND: Final = 1_000_000_000  # nanoseconds
 
@@ -39,7 +39,7 @@ def timeout_option(help_: str, default: str) -> CommandOption:
     )
 
 
-def printed_option(*outputs: str) -> CommandOption:
+def print_option(*outputs: str) -> CommandOption:
     """Return the option for what is printed; a line for each object by default."""
     option = output_option(
         *outputs, help="What is printed. [default: a line for each object]"
@@ -88,11 +88,29 @@ FILES: Final = (
     ),
     SELECTOR_OPTION,
 )
-# Go: k8s.io/kubectl/pkg/cmd/apply, ApplyFlags.AddFlags; --unions and --hazards are
-# of this package.
+TOOLING: Final = CommandOption(
+    "--tooling",
+    "The tool that the ApplySet belongs to, such as kubectl/v1.37, and still does. "
+    "[default: smp]",
+    metavar="NAME/VERSION",
+    default="",
+)
+# Go: k8s.io/kubectl/pkg/cmd/apply, ApplyFlags.AddFlags; --give-up,
+# --skip-conflicts, --unions, --hazards and --tooling are of this package.
 MERGE: Final = (
     switch("--server-side", "Let the server merge, by field managers."),
     switch("--force-conflicts", "Take over the fields that other managers own."),
+    CommandOption(
+        "--give-up",
+        "Leave a field out of the manifests, so that it belongs to its other managers: "
+        "spec.replicas. Repeatable.",
+        metavar="PATH",
+        is_repeatable=True,
+    ),
+    switch(
+        "--skip-conflicts",
+        "Leave out the fields that are a conflict, and apply the rest.",
+    ),
     CommandOption(
         "--field-manager",
         "Manager of the fields. [default: kubectl-client-side-apply, and kubectl with "
@@ -129,6 +147,7 @@ MERGE: Final = (
         metavar="[RESOURCE[.GROUP]/]NAME",
         default="",
     ),
+    TOOLING,
     CommandOption(
         "--prune-allowlist",
         "Prune only objects of this kind; the group of v1 is core. Repeatable.",

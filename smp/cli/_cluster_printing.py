@@ -6,23 +6,26 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
+from msgspec.structs import replace
+
+from smp._values.values import JSON, JSONObject, as_object
 from smp.cli._cluster_inputs import Manifests
-from smp.cli._errors import Failure, printable, report
+from smp.cli._errors import CommandFailure, inline, printable, report
+from smp.cli._exit_codes import describe
 from smp.cli._formats import patch_layout
 from smp.cli._identity import identity_of
-from smp.cli._object_outcomes import ObjectOutcome, notices_of
+from smp.cli._object_outcomes import ObjectOutcome
 from smp.cli._objects import Entry, ObjectRow
-from smp.cli._options import WITHOUT_SCHEMA, Settings
+from smp.cli._options import WITHOUT_SCHEMA, CommandSettings
 from smp.cli._outputs import write, write_json, write_yaml
 from smp.cli._run import Work, run
 from smp.cli._status_line import StatusLine
 from smp.cluster import Applied, Difference, Waited
 from smp.cluster.plan.applysets import ApplySetState, Parent
 from smp.cluster.plan.exchange import Progress
-from smp.cluster.plan.objects import applied_configurations
+from smp.cluster.plan.objects import apply_configurations
 from smp.custom_resources import STRATEGIC_MERGE_PATCH
 from smp.explain import Cause, explain_apply
-from smp.values import JSON, JSONObject, as_object
 
 # What a server counts and writes down for itself; nothing of it is asked for.
 _OF_THE_SERVER: Final = (
@@ -35,7 +38,7 @@ _OF_THE_SERVER: Final = (
 )
 
 
-def shown(obj: JSONObject | None) -> JSONObject | None:
+def show(obj: JSONObject | None) -> JSONObject | None:
     """Return an object without what a server keeps for itself in its metadata."""
     if obj is None:
         return None
@@ -46,21 +49,33 @@ def shown(obj: JSONObject | None) -> JSONObject | None:
 
 
 def outcome_of(
-    result: Applied | Difference, entry: Entry, settings: Settings
+    result: Applied | Difference, entry: Entry, settings: CommandSettings
 ) -> ObjectOutcome:
     """Return the outcome of an object that has no error, with its secrets masked."""
     if isinstance(result, Applied):
-        before, after = shown(result.before), shown(result.object)
-        notices = tuple(notices_of(result.warnings))
         # Of what was pruned there is only what it was.
-        if result.action == "pruned":
-            after = None
-    else:
-        before, after = shown(result.live), shown(result.merged)
-        notices = ()
+        after = None if result.action == "pruned" else result.object
+        return replace(
+            _mask(result, result.before, after, entry, settings),
+            warned=result.warnings,
+            is_applied=True,
+            requests=result.requests,
+        )
+    return _mask(result, result.live, result.merged, entry, settings)
+
+
+def _mask(
+    result: Applied | Difference,
+    before: JSONObject | None,
+    after: JSONObject | None,
+    entry: Entry,
+    settings: CommandSettings,
+) -> ObjectOutcome:
+    """Return the outcome of an object with masks for what is confidential in it."""
+    before, after = show(before), show(after)
     last_applied, configuration = None, result.item.object
     if before is not None:
-        last_applied, configuration = applied_configurations(result.item, before)
+        last_applied, configuration = apply_configurations(result.item, before)
     patch = result.patch
     # One set of masks for all versions: equal values have equal masks.
     masks = settings.masks(
@@ -79,16 +94,9 @@ def outcome_of(
     causes: tuple[Cause, ...] = ()
     is_explained = settings.explains and result.schema is not None
     if is_explained and masked_before is not None and after is not None:
-        causes = explain_apply(
-            masked_last,
-            masked_configuration,
-            masked_before,
-            schema,
-            unknown_fields="merge",
-        )
-    masked_patch: JSON = patch
-    if isinstance(patch, dict):
-        masked_patch = masks.mask(patch)
+        sides = masked_last, masked_configuration, masked_before
+        causes = explain_apply(*sides, schema, unknown_fields="merge")
+    masked_patch: JSON = masks.mask(patch) if isinstance(patch, dict) else patch
     return ObjectOutcome(
         identity=identity_of(after or before or configuration),
         place=entry.place,
@@ -97,13 +105,11 @@ def outcome_of(
         type_=schema.type,
         patch={} if masked_patch is None else masked_patch,
         media_type=result.media_type or STRATEGIC_MERGE_PATCH,
-        notices=notices,
         last_applied=masked_last,
         configuration=masked_configuration,
         causes=causes,
         hazards=result.hazards,
         entries=(("manifest", entry),) if entry.part is not None else (),
-        is_applied=isinstance(result, Applied),
     )
 
 
@@ -144,7 +150,7 @@ class ProgressLine:
         self._status.clear()
 
 
-def applied_line(result: object, *, suffix: str, only_name: bool) -> str:
+def apply_line(result: object, *, suffix: str, only_name: bool) -> str:
     """Word what became of an object as kubectl apply prints it; empty for an error."""
     applied = cast("Applied", result)
     if applied.error is not None:
@@ -163,14 +169,26 @@ def show_warnings(results: Sequence[Applied]) -> None:
     texts: dict[str, None] = {}
     for result in results:
         name = str(result).partition(" ")[0]
-        texts |= {f"{name}: {warning}": None for warning in result.warnings}
         # A note is good to know, and no warning.
-        for hazard in result.hazards:
-            if hazard.severity != "note":
-                texts[f"{name}: {hazard} [{hazard.code}]"] = None
+        for finding in (*result.warnings, *result.hazards):
+            if finding.severity != "note":
+                texts[f"{name}: {describe(finding)}"] = None
     # Go: rest.warningWriter, which prints each text once as well.
     for text in texts:
         report(printable(f"Warning: {text}"))
+
+
+def show_requests(results: Sequence[Applied]) -> None:
+    """Print the requests that were sent where one alone was refused."""
+    for result in results:
+        for request in result.requests:
+            # The last one is the apply of the manifest.
+            body = "" if request is result.requests[-1] else f": {inline(request.body)}"
+            report(
+                printable(
+                    f"smp: note: {str(result).partition(' ')[0]}: {request}{body}"
+                )
+            )
 
 
 def show_failures(manifests: Manifests, results: list[Any]) -> bool:
@@ -186,7 +204,7 @@ def show_failures(manifests: Manifests, results: list[Any]) -> bool:
         if index < len(manifests.entries):
             entry = manifests.entries[index]
         label = identity_of(result.item.object).label
-        problems.append(Failure(result.error, entry, label))
+        problems.append(CommandFailure(result.error, entry, label))
     for problem in problems:
         problem.show()
     return bool(problems)
@@ -195,7 +213,7 @@ def show_failures(manifests: Manifests, results: list[Any]) -> bool:
 def print_report(
     manifests: Manifests,
     results: list[Any],
-    settings: Settings,
+    settings: CommandSettings,
     title: str,
 ) -> int:
     """Print results in a format of reports, and return the exit code of a diff."""
@@ -209,7 +227,7 @@ def print_report(
     def compute(row: ObjectRow) -> ObjectOutcome:
         result = results[row.entry.number]
         if result.error is not None:
-            raise Failure(result.error, row.entry, row.entry.label)
+            raise CommandFailure(result.error, row.entry, row.entry.label)
         return outcome_of(result, row.entry, settings).with_notes_of(row)
 
     layout = patch_layout(settings, manifests.inputs, title)
@@ -217,9 +235,9 @@ def print_report(
     return run(rows, work, manifests.inputs, settings)
 
 
-def settings_of(options: dict[str, Any]) -> Settings:
+def settings_of(options: dict[str, Any]) -> CommandSettings:
     """Return the settings of the reports that a command prints."""
-    return Settings(
+    return CommandSettings(
         output=options["output"],
         show_secrets=options["show_secrets"],
         mask_env=options["mask_env"],
@@ -239,7 +257,17 @@ def print_objects(objects: list[JSONObject], output: str) -> None:
     if output == "json":
         write_json([value])
     else:
-        write_yaml([("", value)])
+        write_yaml(value, output)
+
+
+def print_stored(results: Sequence[Applied], output: str) -> None:
+    """Print objects as the server has them after an apply."""
+    stored = [
+        as_object(result.object)
+        for result in results
+        if result.object is not None and result.action != "pruned"
+    ]
+    print_objects(stored, output)
 
 
 def ready_line(result: object) -> str:
@@ -248,7 +276,7 @@ def ready_line(result: object) -> str:
     return "" if waited.error is not None else str(waited)
 
 
-def deleted_line(result: object, *, suffix: str, only_name: bool) -> str:
+def delete_line(result: object, *, suffix: str, only_name: bool) -> str:
     """Word a deletion as kubectl delete prints it; empty for an error."""
     # Go: DeleteOptions.PrintObj.
     deleted = cast("Applied", result)

@@ -19,7 +19,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from smp.cli._errors import Failure
+from smp.cli._errors import CommandFailure
 from smp.errors import DepthError, SmpError
 
 Values: TypeAlias = dict[str, Any]
@@ -33,11 +33,13 @@ COMMANDS: Final = (
     "apply",
     "blame",
     "cluster",
+    "completion",
     "diff",
     "doctor",
     "drift",
     "explain",
     "lint",
+    "mcp",
     "openapi",
     "patch",
     "schema",
@@ -50,8 +52,9 @@ FOUND: Final = 1
 ERROR: Final = 2
 PARTLY: Final = 3
 
+OPTIONS_FILE: Final = ".smp.yaml"
 # A shell asks click for completions with this variable.
-_COMPLETION: Final = "_SMP_COMPLETE"
+COMPLETION: Final = "_SMP_COMPLETE"
 _MOST_DIGITS: Final = 18  # of a value that is an integer
 
 
@@ -77,7 +80,8 @@ class CommandOption(msgspec.Struct, frozen=True):
     opposite: str = ""
     is_repeatable: bool = False
     is_required: bool = False
-    default: str | int | bool | None = None
+    # A tuple where it is repeatable.
+    default: str | int | bool | tuple[str, ...] | None = None
     # What the help shows in place of the default.
     shown_default: str = ""
     # The variable of the environment that has the value where the option is missing.
@@ -98,7 +102,7 @@ class CommandOption(msgspec.Struct, frozen=True):
     def default_value(self) -> Any:
         """The value where the option is missing."""
         if self.is_repeatable:
-            return ()
+            return self.default or ()
         if self.is_flag and self.default is None:
             return False
         if self.convert is not None and isinstance(self.default, str):
@@ -150,7 +154,7 @@ class Command(msgspec.Struct, frozen=True):
     example: str
     options: tuple[CommandOption, ...] = ()
     arguments: tuple[Argument, ...] = ()
-    exit_codes: str = ""
+    exit_codes: str = "0 done, 2 an error"
     settings: Callable[..., Any] | None = None
     shared: frozenset[str] = frozenset()
     error: int = ERROR
@@ -168,12 +172,12 @@ class Command(msgspec.Struct, frozen=True):
             if self.settings is not None:
                 own["settings"] = self.settings(**shared)
             return self.run(**own)
-        except Failure as failure:
+        except CommandFailure as failure:
             failure.show()
         except RecursionError:
-            Failure(DepthError("a document is nested too deeply")).show()
+            CommandFailure(DepthError("a document is nested too deeply")).show()
         except SmpError as error:
-            Failure(error).show()
+            CommandFailure(error).show()
         return self.error
 
 
@@ -194,15 +198,43 @@ class CommandLine(msgspec.Struct, frozen=True):
 
 
 def load_command(name: str) -> Command | CommandGroup:
-    """Import the declaration of a command."""
+    """Import the declaration of a command, with the defaults of an options file.
+
+    Raises DocumentError for an options file that is not understood.
+    """
     command: Command | CommandGroup = import_module(f"smp.cli.{name}").COMMAND
-    return command
+    path = find_options_file()
+    if path is None:
+        return command
+    reader = import_module("smp.cli._options_file")
+    changed: Command | CommandGroup = reader.read_options_file(path).set_defaults(
+        command
+    )
+    return changed
+
+
+def find_options_file() -> str | None:
+    """Find ``.smp.yaml``, here or in a folder above, up to that of the repository."""
+    # All without pathlib, which is not loaded otherwise.
+    try:
+        folder = os.getcwd()  # noqa: PTH109  # see above
+    except FileNotFoundError:
+        # A folder that was removed has nothing above it.
+        return None
+    while folder:
+        path = f"{folder}{os.sep}{OPTIONS_FILE}"
+        if os.path.isfile(path):  # noqa: PTH113  # see above
+            return path
+        if os.path.exists(f"{folder}{os.sep}.git"):  # noqa: PTH110  # see above
+            return None
+        folder = folder.rpartition(os.sep)[0]
+    return None
 
 
 def parse(words: Sequence[str]) -> CommandLine | None:
     """Read a command line; None for one that is left to click."""
     # click expands wildcards on Windows, where a shell does not.
-    if _COMPLETION in os.environ or os.name == "nt":
+    if COMPLETION in os.environ or os.name == "nt":
         return None
     if not words or words[0] not in COMMANDS:
         return None

@@ -10,10 +10,13 @@ take for equal counts as no difference there, and stays in the patch.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import date
 
-from smp.cli._errors import UsageError
+from smp._values.path_patterns import pattern_of
+from smp._values.values import ABSENT, JSONObject
+from smp.cli._errors import UsageError, report
 from smp.cli._inputs import Inputs, name_of
-from smp.cli._options import Settings
+from smp.cli._options import CommandSettings
 from smp.comparison import (
     Comparison,
     Rule,
@@ -24,25 +27,27 @@ from smp.comparison import (
     read_rules,
 )
 from smp.errors import DocumentError
-from smp.path_patterns import pattern_of
 from smp.paths import value_at
 from smp.schema.model import Schema
-from smp.values import ABSENT, JSONObject
 
 
 class Comparing:
     """The comparisons of one run."""
 
-    def __init__(self, rules: Iterable[Rule], settings: Settings) -> None:
+    def __init__(self, rules: Iterable[Rule], settings: CommandSettings) -> None:
         self._rules = Rules(tuple(rules))
         self._all_fields = settings.all_fields
         self._normalizes_all = bool(settings.rules)
         self._profile = settings.profile
 
     @classmethod
-    def of(cls, settings: Settings, inputs: Inputs) -> Comparing:
+    def of(cls, settings: CommandSettings, inputs: Inputs) -> Comparing:
         """Read the rules of the options. Raises UsageError and DocumentError."""
-        rules = read_rule_files(settings, inputs)
+        found = read_rule_files(settings, inputs)
+        today = date.today()  # noqa: DTZ011  # that of the reader
+        for rule in found.expired(today):
+            report(f"smp: warning: {rule.label}: the rule expired after {rule.expires}")
+        rules = [*found.at(today).all]
         for path in settings.ignore:
             try:
                 pattern = pattern_of(path)
@@ -122,11 +127,12 @@ class Comparing:
         )
 
 
-def read_rule_files(settings: Settings, inputs: Inputs) -> list[Rule]:
+def read_rule_files(settings: CommandSettings, inputs: Inputs) -> Rules:
     """Read the files of --rules. Raises DocumentError."""
-    rules: list[Rule] = []
+    rules = Rules()
     for file in settings.rules:
-        rules += read_rules(inputs.data(file), source=name_of(file)).all
+        found = read_rules(inputs.data(file), source=name_of(file))
+        rules = Rules((*rules.all, *found.all), (*rules.owners, *found.owners))
     return rules
 
 

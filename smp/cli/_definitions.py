@@ -12,14 +12,14 @@ from typing import Final
 
 import msgspec
 
-from smp.cli._errors import Failure, concerning
+from smp._values.values import JSON, JSONObject, as_list, as_object, as_text
+from smp.cli._errors import CommandFailure, concerning
 from smp.documents import Document
 from smp.errors import UnknownKindError
 from smp.schema.catalog import Catalog, CompiledDefinition
 from smp.schema.model import Schema, TypeDocument
-from smp.schema.sources.crd import structural_schemas
-from smp.schema.structural import with_schema_defaults
-from smp.values import JSON, JSONObject, as_list, as_object, as_text
+from smp.schema.sources.crd import StructuralVersion, structural_schemas
+from smp.schema.structural import add_schema_defaults
 
 _NOTHING: Final[dict[str, TypeDocument]] = {}
 
@@ -40,12 +40,12 @@ class Definitions:
 
     def __init__(self) -> None:
         self.read: list[JSON] = []
-        self._failures: dict[tuple[str, str], Failure] = {}
-        self._structural: dict[tuple[str, str], JSONObject] = {}
+        self._failures: dict[tuple[str, str], CommandFailure] = {}
+        self._structural: dict[tuple[str, str], StructuralVersion] = {}
         self._compiled: dict[tuple[str, str], CompiledDefinition] = {}
 
     def catalog_of(
-        self, documents: Iterable[Document], problems: list[Failure]
+        self, documents: Iterable[Document], problems: list[CommandFailure]
     ) -> Catalog:
         """Return a catalog of the kinds that documents define; the last one wins.
 
@@ -53,12 +53,12 @@ class Definitions:
         there is no other.
         """
         defined: list[Catalog] = []
-        without_kind: list[Failure] = []
+        without_kind: list[CommandFailure] = []
         for document in documents:
             try:
                 with concerning(document):
                     defined.append(Catalog.from_crd(document.value))
-            except Failure as failure:
+            except CommandFailure as failure:
                 spec = as_object(as_object(document.value).get("spec"))
                 group = as_text(spec.get("group"))
                 kind = as_text(as_object(spec.get("names")).get("kind"))
@@ -88,7 +88,7 @@ class Definitions:
         structural = self._structural_of(obj)
         if structural is None:
             return obj
-        return with_schema_defaults(obj, structural)
+        return add_schema_defaults(obj, structural.schema)
 
     def schema_of(self, catalog: Catalog, obj: JSONObject) -> Schema:
         """Return the schema of an object in a catalog with these definitions.
@@ -102,7 +102,13 @@ class Definitions:
                 return schema
             # Compiled types do not say where a null is a value.
             structural = self._structural_of(obj)
-            return msgspec.structs.replace(schema, structural=structural)
+            if structural is None:
+                return schema
+            return msgspec.structs.replace(
+                schema,
+                structural=structural.schema,
+                subresources=structural.subresources,
+            )
         except UnknownKindError:
             group = as_text(obj.get("apiVersion")).rpartition("/")[0]
             failure = self._failures.get((group, as_text(obj.get("kind"))))
@@ -110,7 +116,7 @@ class Definitions:
                 raise
             raise failure from None
 
-    def _structural_of(self, obj: JSONObject) -> JSONObject | None:
+    def _structural_of(self, obj: JSONObject) -> StructuralVersion | None:
         """Return the schema of the definition of an object, if there is one."""
         api_version, name = as_text(obj.get("apiVersion")), as_text(obj.get("kind"))
         if (api_version, name) not in self._structural:

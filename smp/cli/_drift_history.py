@@ -15,15 +15,15 @@ from typing import Final
 
 import msgspec
 
+from smp._values.path_patterns import pattern_of
+from smp._values.values import JSON, as_list, as_object
 from smp.cli._drift_records import RecordPart
-from smp.cli._errors import Failure
+from smp.cli._errors import CommandFailure
 from smp.cli._identity import ObjectIdentity
 from smp.cli._inputs import Inputs
 from smp.cli._objects import Entry, TextPart
 from smp.errors import DocumentError, SmpError
-from smp.path_patterns import pattern_of
 from smp.paths import KeyedElement, Path, SetElement, Step
-from smp.values import JSON, as_list, as_object
 
 # git blame --porcelain: a commit, and the lines that it last set.
 _HEADER: Final = re.compile(r"([0-9a-f]{40,64}) \d+ (\d+)(?: \d+)?")
@@ -52,7 +52,16 @@ class History:
         self._repository = repository
         self._inputs = inputs
         self._blamed: dict[str, dict[int, Commit]] = {}
+        # A repository without commits has nothing to blame.
         self._git("rev-parse", "--git-dir")
+
+    @property
+    def head(self) -> str:
+        """The commit that is checked out; "" where there is none yet."""
+        try:
+            return self._git("rev-parse", "HEAD").strip()
+        except SmpError:
+            return ""
 
     def commits(self, part: RecordPart, paths: list[str]) -> list[str]:
         """Return the commit for each path of a manifest, "" where there is none.
@@ -69,7 +78,7 @@ class History:
             return [""] * len(paths)
         try:
             value = self._inputs.value_of(entry)
-        except Failure:
+        except CommandFailure:
             value = None
         found: list[str] = []
         for path in paths:

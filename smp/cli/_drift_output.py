@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from typing import Any, Final, Protocol
+from collections.abc import Iterable
+from itertools import zip_longest
+from typing import Any, Final, Protocol, TypeAlias
 
 import msgspec
 
+from smp._values.findings import Severity
+from smp._values.values import ABSENT, JSON
+from smp.cli._drift_brief import ExpiredRule, FleetBrief
+from smp.cli._drift_gaps import ReadingGaps
 from smp.cli._drift_history import path_of
 from smp.cli._drift_run import DriftRow, load_fleet
+from smp.cli._drift_state import CHANGES, Change, SameObjects
 from smp.cli._errors import UsageError, printable
 from smp.cli._outputs import write, write_bytes
-from smp.explain import CAUSES
+from smp.errors import ApplyWarning
+from smp.explain import CAUSES, Cause, Reason, Remedy
 from smp.paths import Path
 from smp.reports import (
+    Brief,
+    Failure,
     Finding,
     Format,
     Layout,
-    Level,
     ObjectReport,
     Place,
     Totals,
@@ -26,20 +35,25 @@ from smp.reports import (
     list_counts,
     printer_of,
 )
-from smp.values import JSON
 
 REPORTS: Final[dict[str, Format]] = {"html": "html", "junit": "junit", "sarif": "sarif"}
 # Rows that a Parquet file has in one group.
 _GROUP: Final = 10_000
 # Lines of each table of a summary.
 _MOST_LINES: Final = 20
-DRIFTED: Final = ("drift", "hazard", "missing", "extra")
+# So many objects a summary names, of those that are not as they should be, and of
+# those of which that is not known; and so many paths of each.
+_MOST_NAMED: Final = 20
+_MOST_PATHS: Final = 5
+_ADDED: Final = "no manifest has the field: it was added by hand"
+_HEALING: Final = Remedy("apply the manifest", (), ABSENT)
 _VERDICTS: Final[dict[str, Verdict]] = {
     "same": "unchanged",
     "drift": "changed",
     "hazard": "changed",
     "missing": "new",
     "extra": "removed",
+    "extra-fields": "changed",
     "unreadable": "failed",
 }
 
@@ -50,53 +64,167 @@ class Output(Protocol):
     def add(self, row: DriftRow) -> None:
         """Write a row."""
 
-    def end(self) -> None:
-        """Write what is left."""
+    def end(self, clusters: list[ClusterCoverage]) -> None:
+        """Write what is left, how much of each cluster was read, and expired rules."""
 
 
 def output_of(name: str, totals: DriftTotals) -> Output:
     """Return the output of a format. Raises UsageError and ReportError."""
     if name == "parquet":
-        return _Parquet()
+        return _Parquet(totals)
     if name == "ndjson":
-        return _Written(Layout(lambda row: f"{msgspec.json.encode(row).decode()}\n"))
+        return _Written(Layout(_line_of), totals)
     if name in REPORTS:
-        printer = printer_of(REPORTS[name], title="smp drift")
-        return _Written(
-            Layout(lambda row: printer.piece(_report_of(row)), start=printer.begin)
+        printer = printer_of(REPORTS[name], title="smp drift", brief=totals.words)
+        layout: Layout[_Line] = Layout(
+            lambda row: printer.piece(_report_of(row)), start=printer.begin
         )
+        return _Written(layout, totals, has_complete=False)
     return _DriftSummary(totals)
+
+
+class ClusterCoverage(msgspec.Struct, frozen=True):
+    """How much of a cluster was read.
+
+    ``expected`` are the objects with a manifest, ``read`` those with a live object,
+    ``unreadable`` those of which it is not known what they are. ``reasons`` says why
+    the cluster was not read completely.
+    """
+
+    cluster: str
+    expected: int
+    read: int
+    unreadable: int
+    complete: bool
+    reasons: list[str]
+
+
+# What a text is made of.
+_Line: TypeAlias = DriftRow | ClusterCoverage | ExpiredRule
 
 
 class DriftTotals(Totals):
     """How many rows there are of each verdict, and where."""
 
-    def __init__(self) -> None:
+    def __init__(self, gaps: ReadingGaps, expired: Iterable[ExpiredRule] = ()) -> None:
         super().__init__(number_format=",")
+        self.expired = [*expired]
+        self._brief = FleetBrief()
+        self.gaps = gaps
+        # What has become of findings since the last run.
+        self.changes: Counter[Change] = Counter()
+        # Of each cluster: the objects that are expected, read and unreadable.
+        self._coverage: dict[str, tuple[int, int, int]] = {}
+        self.same = SameObjects()
         self.reused = 0
         self._by: dict[str, dict[str, Counter[str]]] = {
             "cluster": {},
             "namespace": {},
             "kind": {},
             "cause": {},
+            "owner": {},
         }
 
     def add_row(self, row: DriftRow) -> None:
         """Count a row."""
         self.add(row.verdict)
+        expected, read, unreadable = self._coverage.get(row.cluster, (0, 0, 0))
+        self._coverage[row.cluster] = (
+            expected + bool(row.desired_place),
+            read + bool(row.live_place),
+            unreadable + (row.verdict == "unreadable"),
+        )
         if row.verdict == "same":
+            self.same.count += 1
+            expected, read = self.same.clusters.get(row.cluster, (0, 0))
+            self.same.clusters[row.cluster] = (
+                expected + bool(row.desired_place),
+                read + bool(row.live_place),
+            )
             return
+        self._brief.add(row)
         kind = f"{row.kind}.{row.group}" if row.group else row.kind
-        of_row = {"cluster": row.cluster, "namespace": row.namespace, "kind": kind}
+        of_row = {
+            "cluster": row.cluster,
+            "namespace": row.namespace,
+            "kind": kind,
+            "owner": row.owner,
+        }
         for name, value in of_row.items():
             self._by[name].setdefault(value, Counter())[row.verdict] += 1
         for cause in {*row.causes}:
             self._by["cause"].setdefault(cause, Counter())[row.verdict] += 1
 
+    def add_known(self, same: SameObjects) -> None:
+        """Count objects that are the same as a former run has counted them."""
+        self.same = same
+        self.verdicts["same"] += same.count
+        for cluster in same.heard:
+            self.gaps.hear(cluster)
+        for cluster, (expected, read) in same.clusters.items():
+            self._coverage[cluster] = (expected, read, 0)
+
+    def words(self) -> Brief:
+        """Return what was found in words."""
+        clusters = self.clusters()
+        incomplete = {
+            each.cluster: each.reasons or ["some objects are unreadable"]
+            for each in clusters
+            if not each.complete
+        }
+        return self._brief.words(
+            self.verdicts.total(), self.changes, incomplete, self.expired, len(clusters)
+        )
+
+    def metrics(self) -> str:
+        """Return what was found for Prometheus."""
+        complete = {each.cluster: each.complete for each in self.clusters()}
+        return self._brief.metrics(self.changes, complete, self.expired)
+
+    def judge(self, row: DriftRow) -> DriftRow:
+        """Return a row, unreadable where its verdict may come of a gap."""
+        if row.verdict not in {"missing", "extra"}:
+            return row
+        reasons = self.gaps.reasons(row.cluster, is_desired=row.verdict == "extra")
+        if not reasons:
+            return row
+        return msgspec.structs.replace(
+            row,
+            verdict="unreadable",
+            patch=None,
+            heals=None,
+            managers=[],
+            error=f"it is not known whether it is {row.verdict}: {reasons[0]}",
+        )
+
+    def clusters(self) -> list[ClusterCoverage]:
+        """Return the clusters of all rows, and those of which objects may be lost."""
+        names = {*self._coverage, *self.gaps.clusters}
+        # A gap that may be of any cluster is of those that are known.
+        if len(names) > 1 and "" not in self._coverage:
+            names.discard("")
+        found: list[ClusterCoverage] = []
+        for name in sorted(names):
+            expected, read, unreadable = self._coverage.get(name, (0, 0, 0))
+            reasons = self.gaps.reasons(name, is_desired=True)
+            # Where nothing is expected, nothing may be there.
+            if expected or self.gaps.has_heard(name) or name in self.gaps.clusters:
+                reasons = [*self.gaps.reasons(name, is_desired=False), *reasons]
+            is_complete = not reasons and not unreadable
+            found.append(
+                ClusterCoverage(name, expected, read, unreadable, is_complete, reasons)
+            )
+        return found
+
     def line(self, skipped: int = 0) -> str:
         """Return ``1,000 objects: 990 same, 10 drift; 900 as before``."""
         text = super().line(skipped)
-        return f"{text}; {self.reused:,} as before" if self.reused else text
+        if self.reused:
+            text += f"; {self.reused:,} as before"
+        if self.changes:
+            counts = {str(name): self.changes[name] for name in CHANGES}
+            text += f"; since the last run {list_counts(counts, ',')}"
+        return text
 
     def tables(self) -> str:
         """Return the counts by cluster, namespace, kind and cause."""
@@ -116,28 +244,90 @@ class DriftTotals(Totals):
 
 
 class _DriftSummary:
+    """The first objects by name, and how many there are of all."""
+
     def __init__(self, totals: DriftTotals) -> None:
         self._totals = totals
+        self._rows: Counter[bool] = Counter()
 
     def add(self, row: DriftRow) -> None:
-        """Write nothing: the rows are counted."""
+        """Name an object, unless many were named before."""
+        if row.verdict == "same":
+            return
+        # A cluster that cannot be read must not hide what has drifted in others.
+        is_unreadable = row.verdict == "unreadable"
+        self._rows[is_unreadable] += 1
+        if self._rows[is_unreadable] <= _MOST_NAMED:
+            write("".join(f"{printable(line)}\n" for line in _lines_of(row)))
 
-    def end(self) -> None:
+    def end(self, clusters: list[ClusterCoverage]) -> None:
+        left = sum(max(0, count - _MOST_NAMED) for count in self._rows.values())
+        if left:
+            write(f"... {left:,} more, which -o ndjson has\n")
+        if self._rows:
+            write("\n")
         write(f"{self._totals.line()}\n{self._totals.tables()}")
+        incomplete = [each for each in clusters if not each.complete]
+        if incomplete:
+            write("\nnot read completely\n")
+        for each in incomplete[:_MOST_LINES]:
+            write(f"  {printable(_coverage_text(each))}\n")
+        if len(incomplete) > _MOST_LINES:
+            write(f"  ... {len(incomplete) - _MOST_LINES:,} more\n")
+        for rule in self._totals.expired:
+            write(f"\n{printable(rule.text())}\n")
+
+
+def _lines_of(row: DriftRow) -> list[str]:
+    """Return an object for a reader: each path with its cause, manager and commit."""
+    error = f": {row.error}" if row.error else ""
+    since = f" ({row.change or 'first found'}, since {row.since})" if row.since else ""
+    lines = [f"{row.label}: {row.verdict}{since}{error}"]
+    # An extra object has managers, and no paths.
+    owners = row.managers if row.paths else [", ".join(row.managers)]
+    columns = zip_longest(row.paths, row.causes, owners, row.commits, fillvalue="")
+    # Which paths are named of many must not depend on the order of an object's keys.
+    for number, column in enumerate(sorted(columns)):
+        if number == _MOST_PATHS:
+            lines.append(f"  ... {len(row.paths) - number:,} more paths")
+            break
+        if found := [text for text in column if text]:
+            lines.append(f"  {'  '.join(found)}")
+    return lines
+
+
+def _coverage_text(cluster: ClusterCoverage) -> str:
+    """Return ``eu-1: 1 of 3 objects read, 2 unreadable: dump.json:1: not JSON``."""
+    count = f"{cluster.read:,} read, {cluster.expected:,} expected"
+    reasons = "; ".join(cluster.reasons)
+    return (
+        f"{cluster.cluster or '(no cluster)'}: {count}, "
+        f"{cluster.unreadable:,} unreadable{reasons and f': {reasons}'}"
+    )
 
 
 class _Written:
-    """A text that is made of those of the rows."""
+    """A text that is made of those of the rows, and of the clusters."""
 
-    def __init__(self, layout: Layout[DriftRow]) -> None:
+    def __init__(
+        self, layout: Layout[_Line], totals: DriftTotals, *, has_complete: bool = True
+    ) -> None:
         self._layout = layout
+        self._totals = totals
         self._composition = layout.begin()
+        # Whether the clusters that were read completely are in the text, too.
+        self._has_complete = has_complete
 
-    def add(self, row: DriftRow) -> None:
+    def add(self, row: _Line) -> None:
         for text in self._composition.add(self._layout.piece(row)):
             write(text)
 
-    def end(self) -> None:
+    def end(self, clusters: list[ClusterCoverage]) -> None:
+        for cluster in clusters:
+            if cluster.reasons or self._has_complete:
+                self.add(cluster)
+        for rule in self._totals.expired:
+            self.add(rule)
         for text in self._composition.end():
             write(text)
 
@@ -145,7 +335,7 @@ class _Written:
 class _Parquet:
     """A Parquet file; its end, which readers begin with, is written in any case."""
 
-    def __init__(self) -> None:
+    def __init__(self, totals: DriftTotals) -> None:
         import pyarrow as pa  # noqa: PLC0415  # an extra
         import pyarrow.parquet as pq  # noqa: PLC0415  # an extra
 
@@ -157,8 +347,12 @@ class _Parquet:
                 pa.field("commits", pa.list_(pa.string())),
                 pa.field("desired_place", pa.string()),
                 pa.field("live_place", pa.string()),
+                pa.field("change", pa.string()),
+                pa.field("since", pa.string()),
+                pa.field("owner", pa.string()),
             ]
         )
+        self._totals = totals
         self._table = pa.Table
         self._file = pa.PythonFile(_Stream(), mode="w")
         self._writer: Any = pq.ParquetWriter(self._file, self._schema)
@@ -171,8 +365,13 @@ class _Parquet:
         if len(self._rows) >= _GROUP:
             self._write()
 
-    def end(self) -> None:
+    def end(self, clusters: list[ClusterCoverage]) -> None:
         self._write()
+        rows = msgspec.json.encode(clusters).decode()
+        expired = msgspec.json.encode(self._totals.expired).decode()
+        self._writer.add_key_value_metadata(
+            {"smp.clusters": rows, "smp.expired_rules": expired}
+        )
         self._writer.close()
 
     def _write(self) -> None:
@@ -206,7 +405,21 @@ class _Stream:
         """Leave standard output open."""
 
 
-def _report_of(row: DriftRow) -> ObjectReport:
+def _line_of(row: _Line) -> str:
+    return f"{msgspec.json.encode(row).decode()}\n"
+
+
+def _report_of(row: _Line) -> ObjectReport:
+    if isinstance(row, ExpiredRule):
+        file, _, line = row.rule.rpartition(":")
+        head = ("", "Rule", "", row.rule)
+        return ObjectReport.of_failure(
+            row.text(), "expired", Place(file, int(line)), head
+        )
+    if isinstance(row, ClusterCoverage):
+        head = ("", "Cluster", "", row.cluster)
+        text = f"not read completely: {_coverage_text(row)}"
+        return ObjectReport.of_failure(text, "incomplete", Place(""), head)
     file, _, line = (row.desired_place or row.live_place).rpartition(":")
     place = Place(file, int(line)) if line.isdecimal() else Place(row.live_place)
     notes = [f"cluster {row.cluster}"] if row.cluster else []
@@ -236,18 +449,31 @@ def _beside(row: DriftRow, texts: list[str]) -> list[tuple[str, str]]:
 
 def _findings(row: DriftRow) -> list[Finding]:
     if row.verdict == "unreadable":
-        return [Finding("unreadable", "failure", "error", Path(), row.error or "")]
+        return [Failure("unreadable", Path(), row.error or "")]
     if row.verdict == "missing":
         text = "there is no live object: the next apply creates it"
-        return [Finding("missing", "warning", "error", Path(), text)]
+        return [ApplyWarning("missing", Path(), text, "error")]
     if row.verdict == "extra":
         text = "there is no manifest: no apply will change the object"
-        return [Finding("extra", "warning", "warning", Path(), text)]
-    level: Level = "error" if row.verdict == "hazard" else "warning"
+        return [ApplyWarning("extra", Path(), text)]
+    severity: Severity = "error" if row.verdict == "hazard" else "warning"
     found: list[Finding] = []
     for path, code in zip(row.paths, row.causes, strict=True):
-        text = CAUSES[code].sentence if code in CAUSES else code
-        remedy = "apply the manifest" if row.heals else ""
-        rule = CAUSES[code].source if code in CAUSES else ""
-        found.append(Finding(code, "cause", level, path_of(path), text, remedy, rule))
+        if code == "extra-fields":
+            found.append(ApplyWarning(code, path_of(path), _ADDED, severity))
+            continue
+        reason = CAUSES.get(code, Reason(code, ""))
+        found.append(
+            Cause(
+                path_of(path),
+                code,
+                reason.sentence,
+                ABSENT,
+                ABSENT,
+                reason.source,
+                (),
+                _HEALING if row.heals else None,
+                severity=severity,
+            )
+        )
     return found

@@ -17,11 +17,15 @@ import shutil
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from smp.cli._drift_records import Record
+from smp._values.codec import decode
+from smp._values.values import same
+from smp.cli._drift_records import DELETED, Record
+from smp.errors import SmpError
 
 PARTS: Final = 256
 _MOST_BYTES: Final = 32 << 20
@@ -57,6 +61,14 @@ class ObjectPair(msgspec.Struct, frozen=True, array_like=True):
         return None
 
     @property
+    def error(self) -> str:
+        """Why a side is not known; "" where both are."""
+        for side in (self.live, self.desired):
+            if side is not None and side.error:
+                return side.error
+        return ""
+
+    @property
     def order(self) -> tuple[str, ...]:
         """Where the pair is among others."""
         record = self.record
@@ -73,16 +85,22 @@ class Skipped(msgspec.Struct, frozen=True, array_like=True):
 
 
 class JoinedPairs(msgspec.Struct):
-    """The pairs of a part, and what takes no part."""
+    """The pairs of a part, and what takes no part.
+
+    ``folded`` is how many events a later one has made obsolete.
+    """
 
     pairs: list[ObjectPair]
     skipped: list[Skipped]
+    folded: int = 0
 
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder(list[tuple[bool, Record]]).decode
 # An object, and whether it is of the desired side.
 _Sided: TypeAlias = tuple[bool, Record]
+# The objects of a side by their keys, and by their namespaces.
+_ByKey: TypeAlias = dict[tuple[str, ...], dict[str, Record]]
 
 
 class Parts:
@@ -128,13 +146,14 @@ class Parts:
                 yield from self._divided(number)
             return
         # So few are sorted as one, which is what a reader expects.
-        joined = paired([each for part in self._records for each in part])
-        skipped = joined.skipped
+        joined = pair([each for part in self._records for each in part])
+        rest = JoinedPairs([], joined.skipped, joined.folded)
         for pairs in by_size(joined.pairs, _SHARE):
-            yield PairedPart(whole=JoinedPairs(pairs, skipped))
-            skipped = []
-        if skipped:
-            yield PairedPart(whole=JoinedPairs([], skipped))
+            rest.pairs = pairs
+            yield PairedPart(whole=rest)
+            rest = JoinedPairs([], [])
+        if rest.skipped or rest.folded:
+            yield PairedPart(whole=rest)
 
     def close(self) -> None:
         """Remove the files."""
@@ -201,7 +220,7 @@ class PairedPart(msgspec.Struct, frozen=True):
         """ObjectPair the objects."""
         if self.whole is not None:
             return self.whole
-        return paired(_read(self.file))
+        return pair(_read(self.file))
 
 
 def by_size(pairs: Iterable[ObjectPair], size: int) -> Iterator[list[ObjectPair]]:
@@ -230,23 +249,46 @@ def _read(name: str) -> Iterator[_Sided]:
             yield from _decode(data)
 
 
-def paired(records: Iterable[_Sided]) -> JoinedPairs:
+def pair(records: Iterable[_Sided]) -> JoinedPairs:
     """ObjectPair objects by cluster, group, kind and name, and by namespace.
 
     A manifest may leave the namespace to the context of kubectl: then it is that of the
-    only live object that no other manifest is about. Of several documents of one object
-    the last one counts, as where all are applied.
+    only live object that no other manifest is about. Of several manifests of one object
+    the last one counts, as where all are applied; of several events of one the latest.
+    Which of several other live objects counts nobody knows.
     """
     skipped: list[Skipped] = []
-    sides: tuple[dict[Any, dict[str, Record]], dict[Any, dict[str, Record]]] = ({}, {})
+    folded = 0
+    sides: tuple[_ByKey, _ByKey] = ({}, {})
     for is_desired, record in records:
         by_namespace = sides[not is_desired].setdefault(record.key, {})
         former = by_namespace.get(record.namespace)
-        if former is not None:
+        found = record
+        if former is not None and (former.event or record.event):
+            folded += 1
+            found = _later(former, record)
+        elif former is not None:
             skipped.append(Skipped(former.place, former.label, _REPEATED))
-        by_namespace[record.namespace] = record
-    pairs: list[ObjectPair] = []
+            if not is_desired:
+                found = _of_both(former, record)
+        by_namespace[record.namespace] = found
     desired_side, live_side = sides
+    for there in live_side.values():
+        for namespace, record in [*there.items()]:
+            if record.event == DELETED:
+                folded += 1
+                del there[namespace]
+    pairs = _match(desired_side, live_side, skipped)
+    # The order of the sides must not matter to a second run.
+    pairs.sort(key=lambda pair: pair.order)
+    return JoinedPairs(pairs, skipped, folded)
+
+
+def _match(
+    desired_side: _ByKey, live_side: _ByKey, skipped: list[Skipped]
+) -> list[ObjectPair]:
+    """Return the pairs of both sides, which are used up; add what may be of several."""
+    pairs: list[ObjectPair] = []
     for key, wanted in desired_side.items():
         there = live_side.pop(key, {})
         unmatched: list[Record] = []
@@ -269,6 +311,28 @@ def paired(records: Iterable[_Sided]) -> JoinedPairs:
     # No manifest is about these.
     for there in live_side.values():
         pairs += [ObjectPair(None, record) for record in there.values()]
-    # The order of the sides must not matter to a second run.
-    pairs.sort(key=lambda pair: pair.order)
-    return JoinedPairs(pairs, skipped)
+    return pairs
+
+
+def _later(former: Record, record: Record) -> Record:
+    """Return what is known of an object last, by its resource version.
+
+    Versions of one object are numbers that grow (KEP-5504).
+    """
+    if record.version == former.version:
+        # A list may have what the watch that goes on from it begins with.
+        return former if record.event != DELETED else record
+    return record if record.version > former.version else former
+
+
+def _of_both(former: Record, record: Record) -> Record:
+    """Return a live object that came twice, unknown where the contents differ."""
+    if former.error or record.error:
+        return former if former.error else record
+    if former.text == record.text:
+        return record
+    with suppress(SmpError):
+        if same(decode(former.text), decode(record.text)):
+            return record
+    error = f"{former.place} and {record.place} have it with other content"
+    return msgspec.structs.replace(record, error=error)

@@ -3,38 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
+from itertools import chain
 from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from smp.cli._errors import Failure, UsageError
+from smp._values.codec import decode, encode
+from smp._values.values import JSON, JSONObject, as_list, as_object, as_text
+from smp.cli._drift_files import arrow_file, cluster_in, folder_below, plain_name
+from smp.cli._drift_gaps import ReadingGaps
+from smp.cli._errors import CommandFailure, UsageError
 from smp.cli._identity import ObjectIdentity, identity_at_a_glance, identity_of
 from smp.cli._inputs import (
     FOR_ANOTHER_TOOL,
     NOT_AN_OBJECT,
     STDIN,
     Inputs,
-    explained,
+    explain,
     is_of_another_tool,
     name_of,
 )
 from smp.cli._live import connect
 from smp.cli._objects import is_object
-from smp.codec import decode, encode
 from smp.documents import Chunk, Document, flattened, parse
 from smp.errors import DocumentError, SmpError
-from smp.values import JSONObject, as_list, as_object
 
 # A live cluster, and one of a context: cluster:CONTEXT.
 CLUSTER: Final = "cluster"
-_SUFFIXES: Final = frozenset(
-    {".yaml", ".yml", ".json", ".ndjson", ".jsonl", ".parquet"}
-)
+SUFFIXES: Final = frozenset({".yaml", ".yml", ".json", ".ndjson", ".jsonl", ".parquet"})
 _LINES: Final = (".ndjson", ".jsonl")
 _PARQUET: Final = ".parquet"
 # Rows of a Parquet file that are in memory at a time.
 _ROWS: Final = 1024
+# A version has less, and Python reads no more than 4,300 at once.
+_MOST_DIGITS: Final = 40
+_EVENT: Final = {"type", "object"}
+DELETED: Final = "DELETED"
+_EVENTS: Final = ("ADDED", "MODIFIED", DELETED)
+_EMPTY: Final = "the file is empty; a list without objects has items: []"
+_WITHOUT_END: Final = "a list of objects without a kind: its end is missing"
+_A_PAGE: Final = "the list is one page, and more follows"
+_NOT_JSON: Final = "not the JSON of an object"
+_WITHOUT_START: Final = (
+    "the watch does not begin with what was there: put the list before its events"
+)
 _COLUMNS: Final = ("cluster", "group", "version", "kind", "namespace", "name")
 
 # The file, offset, length, first line, list and index of a document: see RecordPart.
@@ -53,12 +65,22 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
     place: str
     last_applied: bytes | None = None
     part: RecordPart | None = None
+    # Why it is not known what the object is.
+    error: str = ""
+    # What became of the object, in the stream of a watch.
+    event: str = ""
 
     @property
     def key(self) -> tuple[str, str, str, str]:
         """What two sides have in common, but for the namespace."""
         group, slash, _ = self.api_version.partition("/")
         return self.cluster, group if slash else "", self.kind, self.name
+
+    @property
+    def version(self) -> int:
+        """The resource version, as a number that grows with each write (KEP-5504)."""
+        metadata = as_object(as_object(decode(self.text)).get("metadata"))
+        return _number(metadata.get("resourceVersion")) or 0
 
     @property
     def label(self) -> str:
@@ -70,10 +92,11 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
 
 
 class _Line(msgspec.Struct):
-    """A line of NDJSON: an object, or one with the cluster that it is in."""
+    """A line of NDJSON: an object, one with the cluster that it is in, or an event."""
 
     cluster: str = ""
     object: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    type: Any = None
 
 
 _decode_line: Final = msgspec.json.Decoder(_Line).decode
@@ -83,14 +106,30 @@ class RecordReader:
     """Reads the objects of one side.
 
     ``cluster`` is the cluster of objects that name none; with ``by_folder`` it is the
-    folder of a directory that a file is in. What cannot be read, or is no object, is in
-    ``problems`` and ``skipped`` of ``inputs``.
+    folder of a directory that a file is in, and with a folder ``cluster=NAME`` that
+    name. What cannot be read, or is no object, is in ``problems`` and ``skipped`` of
+    ``inputs``, and what may be lost with it in ``gaps``.
     """
 
-    def __init__(self, inputs: Inputs, cluster: str, *, by_folder: bool) -> None:
+    def __init__(
+        self,
+        inputs: Inputs,
+        gaps: ReadingGaps,
+        cluster: str,
+        *,
+        by_folder: bool,
+        is_desired: bool,
+    ) -> None:
         self._inputs = inputs
+        self._gaps = gaps
         self._cluster = cluster
         self._by_folder = by_folder
+        self._is_desired = is_desired
+        self._events = WatchEvents()
+        # Whether the file names clusters beside the one that its place says.
+        self._names_clusters = False
+        # The clusters of which a list, or the beginning of a watch, was read.
+        self._listed: set[str] = set()
         self.count = 0
 
     def records(self, path: str) -> Iterator[Record]:
@@ -104,23 +143,63 @@ class RecordReader:
 
     def _records(self, path: str) -> Iterator[Record]:
         # In the order of the names, so that a second run reads the same.
-        for file in self._inputs.files(path, _SUFFIXES):
-            cluster = self._cluster
-            if self._by_folder and file != path:
-                folder, *below = Path(file).relative_to(path).parts
-                cluster = folder if below else cluster
-            if file.endswith(_PARQUET):
-                yield from self._of_parquet(file, cluster)
-            elif file.endswith(_LINES) or file == STDIN:
-                yield from self._of_lines(file, cluster)
-            else:
-                for chunk, is_regular in self._inputs.chunks_of(file):
-                    can_reread = is_regular and chunk.offset is not None
-                    yield from self._of_chunk(chunk, cluster, can_reread=can_reread)
+        for file in self._inputs.files(path, SUFFIXES):
+            cluster = cluster_in(file)
+            if not cluster and self._by_folder and file != path:
+                cluster = folder_below(path, file)
+            cluster = cluster or self._cluster
+            self._events = WatchEvents()
+            self._names_clusters = False
+            count = self.count
+            try:
+                for record in self._of_file(file, cluster):
+                    if not record.event:
+                        self._listed.add(record.cluster)
+                    yield record
+            except DocumentError as error:
+                # A file that is named has to be readable; of a directory, and where
+                # there was something before, the others are read.
+                if file == path and self.count == count:
+                    raise
+                self._fail(error, self._any_of(cluster))
+            for of_events, place, reason in self._events.without_start():
+                if of_events not in self._listed:
+                    self._fail(_problem(place, reason), of_events)
+
+    def _of_file(self, file: str, cluster: str) -> Iterator[Record]:
+        name = plain_name(file)
+        if name.endswith(_PARQUET):
+            yield from self._of_parquet(file, cluster)
+        elif name.endswith(_LINES) or file == STDIN:
+            yield from self._of_lines(file, cluster)
+        else:
+            is_empty = True
+            for chunk, is_regular in self._inputs.chunks_of(file):
+                is_empty = False
+                can_reread = is_regular and chunk.offset is not None
+                yield from self._of_chunk(chunk, cluster, can_reread=can_reread)
+            if is_empty:
+                self._fail_as_empty(file, cluster)
+
+    def _fail_as_empty(self, file: str, cluster: str) -> None:
+        """Remember a dump of nothing, which kubectl leaves where it fails."""
+        if not self._is_desired:
+            self._fail(_problem(Document(None, file, 1), _EMPTY), cluster)
+
+    def _fail(self, error: DocumentError, cluster: str, data: bytes = b"") -> None:
+        """Remember what is wrong, and that objects of the cluster may be lost."""
+        self._inputs.problems.append(CommandFailure(explain(error, data)))
+        self._gaps.add(cluster, str(error), is_desired=self._is_desired)
+
+    def _any_of(self, cluster: str) -> str:
+        """Return the cluster of what is lost in a file; "" where it may be any."""
+        return "" if self._names_clusters else cluster
 
     def _of_lines(self, file: str, cluster: str) -> Iterator[Record]:
         """Yield the objects of NDJSON; of any other text on standard input, too."""
+        is_empty = True
         for chunk in self._inputs.lines_of(file):
+            is_empty = False
             try:
                 line = _decode_line(chunk.data)
             except (msgspec.MsgspecError, UnicodeError) as error:
@@ -131,18 +210,24 @@ class RecordReader:
                         source=chunk.source,
                         line=chunk.line,
                     )
-                    self._inputs.problems.append(Failure(problem))
+                    self._fail(problem, self._any_of(cluster))
                 else:
                     # It is a document, or reading it as one says what is wrong.
                     yield from self._of_chunk(chunk, cluster, can_reread=False)
                 continue
             # What the line says counts more than an option for all.
             of_line = line.cluster or cluster
+            self._names_clusters = self._names_clusters or bool(line.cluster)
             data = chunk.data
             if line.object is not msgspec.UNSET:
                 data = bytes(line.object)
+                if line.type is not None:
+                    yield from self._of_chunk(chunk, of_line, can_reread=False)
+                    continue
             part = Chunk(data, chunk.source, chunk.line)
             yield from self._of_chunk(part, of_line, can_reread=False)
+        if is_empty:
+            self._fail_as_empty(file, cluster)
 
     def _of_chunk(
         self, chunk: Chunk, cluster: str, *, can_reread: bool
@@ -157,14 +242,20 @@ class RecordReader:
             yield from self._of_object(identity, text, document, cluster, chunk, 0)
             return
         try:
-            documents = parse(chunk)
+            # What a list says of itself counts, too.
+            documents = parse(chunk, keeps_lists=True)
         except DocumentError as error:
-            self._inputs.problems.append(Failure(explained(error, chunk.data)))
+            self._fail(error, cluster, chunk.data)
             return
         number = 0
         # kubectl replaces a list of objects by its items.
         for document in documents:
-            for value in flattened(document.value):
+            self._look_at_list(document, cluster)
+            if _is_event(document.value):
+                yield from self._of_event(document, cluster)
+                continue
+            items = chain.from_iterable(map(flattened, flattened(document.value)))
+            for value in items:
                 if is_object(Document(value, chunk.source, document.line)):
                     yield from self._of_object(
                         identity_of(as_object(value)),
@@ -177,6 +268,58 @@ class RecordReader:
                 else:
                     self._inputs.skipped.append((document, NOT_AN_OBJECT))
                 number += 1
+
+    def _look_at_list(self, document: Document, cluster: str) -> None:
+        """Remember what a list of objects says of itself: that it is not all."""
+        value = as_object(document.value)
+        if not isinstance(value.get("items"), list) or "apiVersion" not in value:
+            return
+        if not as_text(value.get("kind")):
+            # kubectl writes kind behind the items.
+            self._fail(_problem(document, _WITHOUT_END), cluster)
+            return
+        if not self._is_desired:
+            self._gaps.hear(cluster)
+            self._listed.add(cluster)
+        # Go: metav1.ListMeta; a server that lists in pages sets both, or the first.
+        metadata = as_object(value.get("metadata"))
+        remaining = _number(metadata.get("remainingItemCount"))
+        if metadata.get("continue") or remaining:
+            left = f", {remaining:,} objects" if remaining else ""
+            self._fail(_problem(document, f"{_A_PAGE}{left}"), cluster)
+
+    def _of_event(self, document: Document, cluster: str) -> Iterator[Record]:
+        """Yield the object of an event of a watch (Go: metav1.WatchEvent)."""
+        event = as_object(document.value)
+        value = as_object(event.get("object"))
+        metadata = as_object(value.get("metadata"))
+        type_ = event.get("type")
+        if type_ == "BOOKMARK":
+            # KEP-3157: all that was there has come by now.
+            annotations = as_object(metadata.get("annotations"))
+            if annotations.get("k8s.io/initial-events-end") == "true":
+                self._gaps.hear(cluster)
+                self._listed.add(cluster)
+            return
+        reason = ""
+        identity = identity_of(value)
+        if self._is_desired:
+            reason = "an event of a watch is no manifest"
+        elif type_ == "ERROR":
+            reason = f"the watch ended: {value.get('message')}"
+        elif type_ not in _EVENTS:
+            reason = f"no event of a watch: {type_}"
+        elif not identity.kind or not identity.name:
+            reason = "the event has no object with kind and name"
+        elif _number(metadata.get("resourceVersion")) is None:
+            reason = "the object of the event has no resourceVersion that is a number"
+        if reason:
+            self._fail(_problem(document, reason), cluster)
+            return
+        self._events.add(cluster, as_text(type_), identity, document)
+        text = encode(value)
+        for record in self._of_object(identity, text, document, cluster, None, 0):
+            yield msgspec.structs.replace(record, event=as_text(type_))
 
     def _of_object(  # what is known of one object
         self,
@@ -214,6 +357,8 @@ class RecordReader:
 
     def _of_parquet(self, file: str, cluster: str) -> Iterator[Record]:
         """Yield the rows of a file with a column of JSON, and what identifies them."""
+        import pyarrow as pa  # noqa: PLC0415  # an extra
+
         parquet = _parquet_file(file)
         names = set(parquet.schema_arrow.names)
         of_json = [name for name in ("object", "desired", "live") if name in names]
@@ -224,9 +369,17 @@ class RecordReader:
                 source=file,
             )
         columns = [name for name in (*_COLUMNS, "last_applied") if name in names]
+        self._names_clusters = "cluster" in names
         row = 0
         # A file is read in parts, however large its row groups are.
-        for batch in parquet.iter_batches(_ROWS, columns=[*of_json, *columns]):
+        batches = parquet.iter_batches(_ROWS, columns=[*of_json, *columns])
+        while True:
+            try:
+                batch = next(batches, None)
+            except (OSError, pa.ArrowException) as error:
+                raise _unreadable(file, error) from None
+            if batch is None:
+                break
             for values in batch.to_pylist():
                 row += 1
                 place = Document(None, file, row)
@@ -237,10 +390,12 @@ class RecordReader:
                     )
                     continue
                 record = _record_of_row(values, text, cluster, f"{file}:{row}")
-                if record is None:
+                if record is not None:
+                    yield record
+                elif _is_json(text):
                     self._inputs.skipped.append((place, NOT_AN_OBJECT))
                 else:
-                    yield record
+                    self._fail(_problem(place, _NOT_JSON), self._any_of(cluster))
 
 
 def _record_of_row(
@@ -272,13 +427,83 @@ def _parquet_file(file: str) -> Any:
     import pyarrow as pa  # noqa: PLC0415  # an extra
     import pyarrow.parquet as pq  # noqa: PLC0415  # an extra
 
+    system, place = arrow_file(file)
     try:
         # It would keep what was read until the file is closed.
-        return pq.ParquetFile(file, pre_buffer=False)
+        return pq.ParquetFile(place, pre_buffer=False, filesystem=system)
     except (OSError, pa.ArrowException) as error:
-        raise DocumentError(
-            f"cannot read the file: {error}", code="unreadable", source=name_of(file)
-        ) from None
+        raise _unreadable(file, error) from None
+
+
+def _unreadable(file: str, error: Exception) -> DocumentError:
+    return DocumentError(
+        f"cannot read the file: {error}", code="unreadable", source=name_of(file)
+    )
+
+
+def _problem(place: Document, reason: str) -> DocumentError:
+    """Return what is wrong with a document as an error."""
+    return DocumentError(
+        reason, code="incomplete", source=name_of(place.source), line=place.line
+    )
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        decode(text)
+    except SmpError:
+        return False
+    return True
+
+
+def _number(value: JSON) -> int | None:
+    """Return a count or version, which is a number or its digits; None for others."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.isdecimal() and len(value) <= _MOST_DIGITS:
+        return int(value)
+    return None
+
+
+def _is_event(value: JSON) -> bool:
+    """Tell whether a document is an event of a watch, and no object."""
+    members = as_object(value)
+    return members.keys() - {"cluster"} == _EVENT and isinstance(
+        members["object"], dict
+    )
+
+
+class WatchEvents:
+    """The events of one file: whether they begin with all that was there.
+
+    A watch from now on says nothing of what does not change. One that begins with what
+    is there has an event ADDED of each object before others (API concepts, "Get State
+    and Start"). So a stream with a change of an object that it has not added has no
+    beginning, unless it follows a list of the cluster.
+    """
+
+    def __init__(self) -> None:
+        self._added: set[tuple[str, ObjectIdentity]] = set()
+        self._changed: dict[tuple[str, ObjectIdentity], Document] = {}
+
+    def add(
+        self, cluster: str, type_: str, identity: ObjectIdentity, place: Document
+    ) -> None:
+        """Add an event."""
+        key = cluster, identity
+        if type_ == "ADDED":
+            self._added.add(key)
+        else:
+            bare = Document(None, place.source, place.line)
+            self._changed.setdefault(key, bare)
+
+    def without_start(self) -> Iterator[tuple[str, Document, str]]:
+        """Yield each cluster whose events have no beginning, the place, and why."""
+        found: set[str] = set()
+        for (cluster, identity), place in self._changed.items():
+            if (cluster, identity) not in self._added and cluster not in found:
+                found.add(cluster)
+                yield cluster, place, _WITHOUT_START
 
 
 def is_cluster(path: str) -> bool:
@@ -289,22 +514,20 @@ def is_cluster(path: str) -> bool:
 class LiveCluster:
     """The live objects of a cluster: those of manifests, and others of their kinds."""
 
-    def __init__(self, path: str, inputs: Inputs) -> None:
+    def __init__(self, path: str, inputs: Inputs, gaps: ReadingGaps) -> None:
         self._path = path
         self._inputs = inputs
+        self._gaps = gaps
         self._cluster = connect(path.partition(":")[2] or None)
         # What extra objects are looked for among, and what is not extra.
         self._kinds: dict[tuple[str, str, str], str] = {}
         self._found: set[tuple[str, str, str, str, str]] = set()
-        # The manifests of which it is not known whether there is a live object.
-        self.unknown: list[Record] = []
 
     def of(self, desired: list[Record]) -> Iterator[Record]:
         """Read the live objects of manifests, as kubectl would find them.
 
-        What cannot be read is a problem, and its manifest is in ``unknown``.
+        One that cannot be read is a problem, and its record has the error.
         """
-        self.unknown.clear()
         manifests = [as_object(decode(record.text)) for record in desired]
         found: list[JSONObject | None] = []
         try:
@@ -316,16 +539,18 @@ class LiveCluster:
                     found.append(self._cluster.get(manifest))
                 except SmpError as error:
                     found.append(None)
-                    failure = Failure(error, None, record.label)
+                    failure = CommandFailure(error, None, record.label)
                     self._inputs.problems.append(failure)
-                    self.unknown.append(record)
+                    yield _unknown(record, error)
         for record, live in zip(desired, found, strict=True):
             _cluster, group, kind, _name = record.key
             # A manifest without a namespace is for that of the context.
             namespace = record.namespace or self._cluster.namespace
+            # The cluster answers for each of them.
+            self._gaps.hear(record.cluster)
             self._kinds[group, kind, namespace] = record.cluster
             if live is not None:
-                record_of_live = self._record(live, record.cluster)
+                record_of_live = record_of(live, record.cluster, self._path)
                 self._found.add((*record_of_live.key, record_of_live.namespace))
                 yield record_of_live
 
@@ -339,36 +564,57 @@ class LiveCluster:
             try:
                 listed = self._cluster.list_objects(name, namespace=namespace)
             except SmpError as error:
-                failure = Failure(error, None, f"list of {name} in {namespace}")
+                failure = CommandFailure(error, None, f"list of {name} in {namespace}")
                 self._inputs.problems.append(failure)
                 continue
             for live in listed:
-                record = self._record(live, cluster)
+                record = record_of(live, cluster, self._path)
                 key = (*record.key, record.namespace)
                 if key in self._found:
                     continue
                 # Those of the whole cluster are listed for each namespace.
                 self._found.add(key)
-                owners = as_object(live.get("metadata")).get("ownerReferences")
-                # Go: metav1.GetControllerOf.
-                if any(as_object(o).get("controller") is True for o in as_list(owners)):
+                if is_controlled(live):
                     document = Document(None, self._path, 0)
                     reason = f"{record.label}: a controller made it"
                     self._inputs.skipped.append((document, reason))
                     continue
                 yield record
 
-    def _record(self, live: JSONObject, cluster: str) -> Record:
-        identity = identity_of(live)
-        return Record(
-            cluster,
-            identity.api_version,
-            identity.kind,
-            identity.namespace,
-            identity.name,
-            encode(live),
-            self._path,
-        )
+
+def is_controlled(live: JSONObject) -> bool:
+    """Tell whether a controller has made an object."""
+    owners = as_object(live.get("metadata")).get("ownerReferences")
+    # Go: metav1.GetControllerOf.
+    return any(as_object(owner).get("controller") is True for owner in as_list(owners))
+
+
+def record_of(live: JSONObject, cluster: str, place: str) -> Record:
+    """Return a live object of a cluster."""
+    identity = identity_of(live)
+    return Record(
+        cluster,
+        identity.api_version,
+        identity.kind,
+        identity.namespace,
+        identity.name,
+        encode(live),
+        place,
+    )
+
+
+def _unknown(record: Record, error: SmpError) -> Record:
+    """Return what stands for the live object of a manifest that could not be read."""
+    return Record(
+        record.cluster,
+        record.api_version,
+        record.kind,
+        record.namespace,
+        record.name,
+        b"",
+        "",
+        error=str(error),
+    )
 
 
 def require_sides(desired: str, live: str) -> None:

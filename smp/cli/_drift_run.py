@@ -13,25 +13,24 @@ at what has changed.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from hashlib import blake2b
 from types import ModuleType
 from typing import Any, Final
 
 import msgspec
 
+from smp._values.codec import decode
+from smp._values.values import JSONObject, as_object
 from smp.cli._drift_pairs import ObjectPair, PairedPart, Skipped, by_size
 from smp.cli._drift_records import Record, RecordPart
 from smp.comparison import Rules
-from smp.errors import DocumentError
+from smp.errors import SmpError
 from smp.schema.catalog import Catalog
 
 _DIGEST: Final = 16
 _AT_ONCE: Final = 500
-_TABLE: Final = (
-    "CREATE TABLE IF NOT EXISTS rows (digest BLOB PRIMARY KEY, run INTEGER, row BLOB)"
-    " WITHOUT ROWID"
-)
 
 
 def digest_of(pair: ObjectPair, salt: bytes) -> bytes:
@@ -50,7 +49,10 @@ def digest_of(pair: ObjectPair, salt: bytes) -> bytes:
     ]
     # Where an object was read does not change the answer.
     for side in (pair.desired, pair.live):
-        texts += [None, None] if side is None else [side.text, side.last_applied]
+        if side is None:
+            texts += [None, None, None]
+        else:
+            texts += [side.text, side.last_applied, side.error.encode()]
     for text in texts:
         # The length tells where each ends, and that there is none from an empty one.
         length = -1 if text is None else len(text)
@@ -59,51 +61,7 @@ def digest_of(pair: ObjectPair, salt: bytes) -> bytes:
     return hashed.digest()
 
 
-class DriftState:
-    """A file with the rows of earlier runs. To be closed."""
-
-    def __init__(self, path: str) -> None:
-        try:
-            self._file = sqlite3.connect(path)
-            try:
-                # Other processes read while this one writes (sqlite.org/wal.html).
-                self._file.execute("PRAGMA journal_mode=WAL")
-                self._file.execute("PRAGMA synchronous=NORMAL")
-                self._file.execute(_TABLE)
-                [(last,)] = self._file.execute("SELECT max(run) FROM rows")
-            except sqlite3.Error:
-                self._file.close()
-                raise
-        except sqlite3.Error as error:
-            raise DocumentError(
-                f"cannot use the file of the state: {error}",
-                code="invalid-state",
-                source=path,
-            ) from None
-        self._run = (last or 0) + 1
-
-    def add(self, digests: Iterable[bytes], rows: Iterable[bytes | None]) -> None:
-        """Keep rows; None is one that is the same. All or none of them are kept."""
-        values = [
-            (digest, self._run, row) for digest, row in zip(digests, rows, strict=True)
-        ]
-        # One transaction: a run that is killed leaves whole parts.
-        with self._file:
-            self._file.executemany(
-                "INSERT OR REPLACE INTO rows VALUES (?, ?, ?)", values
-            )
-
-    def end(self) -> None:
-        """Forget what this run, which looked at all rows, has not seen."""
-        with self._file:
-            self._file.execute("DELETE FROM rows WHERE run != ?", (self._run,))
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-
-def known_rows(path: str, digests: list[bytes]) -> dict[bytes, bytes | None]:
+def find_known_rows(path: str, digests: list[bytes]) -> dict[bytes, bytes | None]:
     """Return the rows of earlier runs; a process of its own may read them."""
     file = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
     found: dict[bytes, bytes | None] = {}
@@ -151,6 +109,11 @@ class DriftRow(msgspec.Struct, frozen=True, omit_defaults=True):
     commits: list[str] = []
     desired_place: str = ""
     live_place: str = ""
+    # What has become of it since the last run, and when it was found first.
+    change: str = ""
+    since: str = ""
+    # Who has to act, by the rules.
+    owner: str = ""
 
     @property
     def label(self) -> str:
@@ -177,6 +140,7 @@ class Found(msgspec.Struct):
     rows: list[DriftRow]
     parts: list[RecordPart | None]
     skipped: list[Skipped]
+    folded: int = 0
     reused: int = 0
     digests: list[bytes] = []
     kept: list[bytes | None] = []
@@ -191,23 +155,25 @@ class Comparer:
         rules: Rules,
         *,
         show_secrets: bool,
+        additions: bool = False,
         state: str = "",
         salt: bytes = b"",
     ) -> None:
         self._catalog = catalog
         self._rules = rules
         self._show_secrets = show_secrets
+        self._additions = additions
         self._state = state
         self._salt = salt
 
     def result(self, part: PairedPart) -> Found:
         """ObjectPair the objects of a part, and compare them."""
         joined = part.joined()
-        found = Found([], [], joined.skipped)
+        found = Found([], [], joined.skipped, joined.folded)
         # Most runs keep nothing, and need no hashes.
         if self._state:
             found.digests = [digest_of(pair, self._salt) for pair in joined.pairs]
-            known = known_rows(self._state, found.digests)
+            known = find_known_rows(self._state, found.digests)
             found.reused = sum(digest in known for digest in found.digests)
             new = [
                 pair
@@ -228,8 +194,21 @@ class Comparer:
         else:
             found.rows = [*self._compared(joined.pairs)]
         manifests = [pair.desired for pair in joined.pairs]
+        if self._rules.owners:
+            found.rows = [
+                self._with_owner(row, pair)
+                for row, pair in zip(found.rows, joined.pairs, strict=True)
+            ]
         found.parts = [record.part if record else None for record in manifests]
         return found
+
+    def _with_owner(self, row: DriftRow, pair: ObjectPair) -> DriftRow:
+        """Return a row with the owner of its object, unless that is the same."""
+        if row.verdict == "same":
+            return row
+        obj = _identified(pair.record)
+        owner = self._rules.owner_of(obj)
+        return msgspec.structs.replace(row, owner=owner) if owner else row
 
     def _compared(self, pairs: list[ObjectPair]) -> Iterator[DriftRow]:
         """Compare pairs in batches of about some bytes."""
@@ -237,8 +216,8 @@ class Comparer:
 
         for batch in by_size(pairs, _BATCH):
             columns: dict[str, list[Any]] = {
-                "desired": [pair.desired and pair.desired.text for pair in batch],
-                "live": [pair.live and pair.live.text for pair in batch],
+                "desired": [_text(pair, pair.desired) for pair in batch],
+                "live": [_text(pair, pair.live) for pair in batch],
                 "last_applied": [pair.last_applied for pair in batch],
             }
             types = dict.fromkeys(columns, pa.large_binary())
@@ -246,14 +225,20 @@ class Comparer:
                 # The rows of the output have them from the pairs.
                 columns[name] = [None] * len(batch)
                 types[name] = pa.string()
+            # What has the name of its cluster in labels is known under any.
+            columns["cluster"] = [pair.record.cluster for pair in batch]
             compared = load_fleet().compare(
                 pa.RecordBatch.from_pydict(columns, pa.schema(types.items())),
                 catalog=self._catalog,
                 rules=self._rules,
                 show_secrets=self._show_secrets,
+                additions=self._additions,
             )
             for pair, values in zip(batch, compared.to_pylist(), strict=True):
-                yield _row(pair, values)
+                # Without both texts the row is unreadable.
+                yield _row(
+                    pair, {**values, **({"error": pair.error} if pair.error else {})}
+                )
 
 
 _RESULT: Final = ("verdict", "paths", "causes", "patch", "heals", "managers", "error")
@@ -277,5 +262,23 @@ def _row(pair: ObjectPair, values: dict[str, Any]) -> DriftRow:
     )
 
 
+def _identified(record: Record) -> JSONObject:
+    """Return what rules choose an object by; one that cannot be read has no labels."""
+    metadata: JSONObject = {"name": record.name, "namespace": record.namespace}
+    with suppress(SmpError):
+        text = as_object(decode(record.text)) if record.text else {}
+        labels = as_object(text.get("metadata")).get("labels")
+        metadata["labels"] = as_object(labels)
+    return {
+        "apiVersion": record.api_version,
+        "kind": record.kind,
+        "metadata": metadata,
+    }
+
+
 def _place(record: Record | None) -> str:
     return "" if record is None else record.place
+
+
+def _text(pair: ObjectPair, side: Record | None) -> bytes | None:
+    return None if side is None or pair.error else side.text

@@ -7,8 +7,9 @@ import sys
 from importlib import import_module
 from typing import Final, cast
 
-from smp.cli._commands import ERROR, CommandLine, parse
-from smp.cli._errors import OutputError, UsageError, printable, report
+from smp.cli._commands import ERROR, CommandLine, find_options_file, parse
+from smp.cli._errors import CommandFailure, OutputError, UsageError, printable, report
+from smp.errors import DocumentError
 
 # Where a signal ends a command, a shell reports 128 and the number of the signal.
 _INTERRUPTED: Final = 130
@@ -51,13 +52,19 @@ def run(argv: list[str] | None) -> int:
 
 
 def _run_line(argv: list[str] | None) -> int:
-    line = parse(sys.argv[1:] if argv is None else argv)
-    # Loading click takes as long as a small command.
-    if line is None:
-        read = import_module("smp.cli._click").read_with_click(argv)
-        if isinstance(read, int):
-            return read
-        line = cast("CommandLine", read)
+    try:
+        line = parse(sys.argv[1:] if argv is None else argv)
+        # Loading click takes as long as a small command.
+        if line is None:
+            read = import_module("smp.cli._click").read_with_click(argv)
+            if isinstance(read, int):
+                return read
+            line = cast("CommandLine", read)
+        _name_options_file(line)
+    except DocumentError as error:
+        # Of the options file: no other document was read yet.
+        CommandFailure(error).show()
+        return ERROR
     try:
         return line.command.call(line.values)
     except UsageError as error:
@@ -69,6 +76,16 @@ def _run_line(argv: list[str] | None) -> int:
         if argv is None:
             _send_nowhere(_STDOUT)
     return ERROR
+
+
+def _name_options_file(line: CommandLine) -> None:
+    """Say which options file was read, and what this command has of it."""
+    path = find_options_file()
+    if path is None or line.values.get("quiet"):
+        return
+    options_file = import_module("smp.cli._options_file").read_options_file(path)
+    if names := options_file.options_of(line.command):
+        report(f"smp: note: {options_file.path} has: {', '.join(names)}")
 
 
 def _send_nowhere(*streams: int) -> None:

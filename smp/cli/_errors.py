@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, Protocol
 
-from smp.codec import encode
+from smp._values.codec import encode
+from smp._values.values import ABSENT, JSON, Absent
 from smp.errors import ConflictError, DocumentError, SmpError
-from smp.values import ABSENT, JSON, Absent
 
 # The flags for the options that errors of the library name.
 _FLAGS: Final[dict[tuple[str, str | bool], str]] = {
@@ -45,7 +45,7 @@ class UsageError(Exception):
     """A command line that cannot be run, for a reason that its form does not show."""
 
 
-class Failure(Exception):  # noqa: N818  # it has the errors
+class CommandFailure(Exception):  # noqa: N818  # it has the errors
     """One or more errors of the library, each with the document that caused it."""
 
     def __init__(
@@ -79,7 +79,7 @@ def concerning(document: Located, label: str = "") -> Iterator[None]:
     try:
         yield
     except SmpError as error:
-        raise Failure(error, document, label) from None
+        raise CommandFailure(error, document, label) from None
 
 
 def printable(text: str) -> str:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Final
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
+from smp._values.values import ABSENT, JSON, JSONObject
 from smp.cli._changes import ValueChange
+from smp.cli._exit_codes import describe
 from smp.cli._inputs import Inputs
 from smp.cli._object_outcomes import ObjectOutcome, differences
-from smp.cli._options import Settings
-from smp.cli._outputs import YAML_SEPARATOR, yaml_text
+from smp.cli._options import CommandSettings
+from smp.cli._outputs import YAML_SEPARATORS, yaml_text
 from smp.documents import dump_json
 from smp.reports import Layout
-from smp.values import ABSENT, JSON, JSONObject
+
+if TYPE_CHECKING:
+    from smp.managed_fields import PatchRequest
 
 
 def layout_of(
-    settings: Settings, inputs: Inputs, title: str
+    settings: CommandSettings, inputs: Inputs, title: str
 ) -> Layout[ObjectOutcome] | None:
     """Return the layout that is the same for patches and for objects; None for others.
 
@@ -35,19 +40,19 @@ def layout_of(
 
 
 def patch_layout(
-    settings: Settings, inputs: Inputs, title: str
+    settings: CommandSettings, inputs: Inputs, title: str
 ) -> Layout[ObjectOutcome]:
     """Return the layout for a command whose result are patches."""
     layout = layout_of(settings, inputs, title)
     if layout is not None:
         return layout
-    if settings.output == "yaml":
-        return _PATCHES
+    if settings.output in YAML_SEPARATORS:
+        return _patches(settings.output)
     return _RECORDS if settings.output == "json" else _OPERATIONS
 
 
 def object_layout(
-    settings: Settings, inputs: Inputs, title: str, *, has_records: bool = False
+    settings: CommandSettings, inputs: Inputs, title: str, *, has_records: bool = False
 ) -> Layout[ObjectOutcome]:
     """Return the layout for a command whose result are objects.
 
@@ -57,16 +62,19 @@ def object_layout(
     if layout is not None:
         return layout
     match settings.output:
-        case "yaml":
+        case "yaml" | "kyaml" as output:
             return Layout(
-                lambda outcome: yaml_text("", outcome.after), separator=YAML_SEPARATOR
+                lambda outcome: yaml_text("", outcome.after, output),
+                separator=YAML_SEPARATORS[output],
             )
         case "json" if has_records:
             return _RECORDS
         case "json":
             return Layout(lambda outcome: dump_json(outcome.after) + "\n")
         case "patch":
-            return _PATCHES
+            return _patches("yaml")
+        case "requests":
+            return _REQUESTS
         case _:
             return _OPERATIONS
 
@@ -76,7 +84,12 @@ _OPERATIONS: Final[Layout[ObjectOutcome]] = Layout(
 )
 
 
-def _yaml_patch(outcome: ObjectOutcome) -> str:
+def _patches(output: str) -> Layout[ObjectOutcome]:
+    """Return the layout of patches in one of the formats that are YAML."""
+    return Layout(partial(_yaml_patch, output), separator=YAML_SEPARATORS[output])
+
+
+def _yaml_patch(output: str, outcome: ObjectOutcome) -> str:
     # The text of an empty patch would be {}, with a comment that names the object.
     if not outcome.is_patched:
         return ""
@@ -87,7 +100,7 @@ def _yaml_patch(outcome: ObjectOutcome) -> str:
         suffix = " (removed)"
     elif outcome.has_other_form:
         suffix = f" ({outcome.media_type}: {outcome.reason})"
-    return yaml_text(f"{outcome.label}{suffix}", outcome.patch)
+    return yaml_text(f"{outcome.label}{suffix}", outcome.patch, output)
 
 
 def _record(outcome: ObjectOutcome) -> str:
@@ -102,7 +115,7 @@ def _record(outcome: ObjectOutcome) -> str:
         "action": outcome.action,
         "patch": outcome.patch,
         "changes": [_change(change) for change in differences(outcome)],
-        "warnings": [*outcome.warnings],
+        "warnings": [describe(message) for message in outcome.messages],
     }
     if outcome.has_other_form:
         record["mediaType"] = outcome.media_type
@@ -120,7 +133,19 @@ def _record(outcome: ObjectOutcome) -> str:
     if ownership is not None:
         conflicts = ownership.conflict_records(outcome.before, outcome.patch)
         record |= {"conflicts": conflicts, "managers": ownership.manager_records()}
+    if outcome.requests:
+        record["requests"] = [_request(request) for request in outcome.requests]
     return dump_json(record)
+
+
+def _request(request: PatchRequest) -> JSON:
+    return {
+        "method": request.method,
+        "path": request.path,
+        "query": dict(request.query),
+        "mediaType": request.media_type,
+        "body": request.body,
+    }
 
 
 def _change(change: ValueChange) -> JSON:
@@ -136,7 +161,13 @@ def _change(change: ValueChange) -> JSON:
     return shown
 
 
-_PATCHES: Final = Layout(_yaml_patch, separator=YAML_SEPARATOR)
+_REQUESTS: Final[Layout[ObjectOutcome]] = Layout(
+    lambda outcome: ",\n".join(dump_json(_request(each)) for each in outcome.requests),
+    "[\n",
+    ",\n",
+    "\n]\n",
+    empty="[]\n",
+)
 _RECORDS: Final = Layout(
     _record,
     "[\n",

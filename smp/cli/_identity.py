@@ -14,8 +14,8 @@ from typing import TypeAlias
 
 import msgspec
 
+from smp._values.values import JSONObject, as_object, as_text
 from smp.documents import head_of
-from smp.values import JSONObject, as_object, as_text
 
 # The API group and the kind, and the name: what identifies an object in a namespace.
 Key: TypeAlias = tuple[tuple[str, str], str]

@@ -12,7 +12,8 @@ from io import BufferedReader, BytesIO
 from itertools import chain, islice
 from typing import BinaryIO, Final
 
-from smp.cli._errors import Failure, concerning, printable, report
+from smp._values.values import JSON, as_object
+from smp.cli._errors import CommandFailure, concerning, printable, report
 from smp.cli._identity import ObjectIdentity, identity_at_a_glance, identity_of
 from smp.cli._kustomize import built
 from smp.cli._objects import Entry, Listing, Object, TextPart, is_object, numbered
@@ -29,7 +30,6 @@ from smp.documents import (
     read_one,
 )
 from smp.errors import DocumentError
-from smp.values import JSON, as_object
 
 STDIN: Final = "-"
 
@@ -40,15 +40,15 @@ _SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 NOT_AN_OBJECT: Final = "not a Kubernetes object: no apiVersion, no kind"
 FOR_ANOTHER_TOOL: Final = "not an object of a cluster: another tool reads it"
 
+# Go: sigs.k8s.io/kustomize/api, konfig.RecognizedKustomizationFileNames.
+KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 # Files that have apiVersion or kind, and that no cluster stores.
 _FILES_OF_OTHER_TOOLS: Final = frozenset(
     {
+        *KUSTOMIZATIONS,
         "Chart.lock",
         "Chart.yaml",
-        "Kustomization",
         "helmfile.yaml",
-        "kustomization.yaml",
-        "kustomization.yml",
         "requirements.yaml",
         "skaffold.yaml",
     }
@@ -81,10 +81,10 @@ class Inputs:
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self.max_bytes = max_bytes
         self.skipped: list[tuple[Document, str]] = []
-        self.problems: list[Failure] = []
+        self.problems: list[CommandFailure] = []
         self.definitions: list[Entry] = []
         # The documents of the current path that cannot be read, and are no objects.
-        self._broken: list[Failure] = []
+        self._broken: list[CommandFailure] = []
         # The paths whose objects are listed while they are computed.
         self._paths_as_read: list[str] = []
         # What each of several inputs skips that are listed in turns.
@@ -275,7 +275,7 @@ class Inputs:
             # The objects before it are printed by now.
             if not has_object:
                 raise
-            self.problems.append(Failure(error))
+            self.problems.append(CommandFailure(error))
 
     def _entries_of(self, path: str, *, any_document: bool) -> Iterator[Entry]:
         """List the objects of a path. Raises DocumentError where there is none."""
@@ -356,13 +356,13 @@ class Inputs:
                 Chunk(data, entry.source, entry.line, list_of=entry.list_of)
             )
         except DocumentError as error:
-            raise Failure(explained(error, data)) from None
+            raise CommandFailure(explain(error, data)) from None
         if len(documents) == 1:
             [document] = documents
             identity = identity_of(as_object(document.value))
             if identity == (entry.written or entry.identity):
                 return document
-        raise Failure(
+        raise CommandFailure(
             DocumentError(
                 "the document is not the object that it begins as",
                 code="unreadable",
@@ -377,14 +377,14 @@ class Inputs:
         again = Inputs(self.max_bytes)
         for path in self._paths_as_read:
             # What is wrong with the path is reported where its objects are listed.
-            with suppress(DocumentError, Failure):
+            with suppress(DocumentError, CommandFailure):
                 if self._may_define(path):
                     again.entries([path])
         self.definitions += again.definitions
         self._paths_as_read.clear()
         documents: list[Document] = []
         for entry in self.definitions:
-            with suppress(Failure):
+            with suppress(CommandFailure):
                 documents.append(self.load(entry).document)
         return documents
 
@@ -430,7 +430,7 @@ class Inputs:
                 # are read.
                 if files == [path]:
                     raise
-                self.problems.append(Failure(error))
+                self.problems.append(CommandFailure(error))
 
     def lines_of(self, path: str) -> Iterator[Chunk]:
         """Yield the lines of a file of NDJSON, and the parts of any other text.
@@ -459,9 +459,9 @@ class Inputs:
             if not any_document and not any(key in chunk.data for key in _OBJECT):
                 document = Document(None, chunk.source, error.line or chunk.line)
                 self.skipped.append((document, error.problem))
-                self._broken.append(Failure(error))
+                self._broken.append(CommandFailure(error))
             else:
-                self.problems.append(Failure(explained(error, chunk.data)))
+                self.problems.append(CommandFailure(explain(error, chunk.data)))
             return []
 
     def _entries_in(
@@ -469,26 +469,12 @@ class Inputs:
     ) -> Iterator[Entry]:
         identity = identity_at_a_glance(chunk.data)
         if identity is not None:
-            line = chunk.line
-            if not chunk.data[:1].isalpha():
-                before_content = re.match(_BEFORE_CONTENT, chunk.data)
-                if before_content is not None:
-                    line += before_content[0].count(b"\n")
-            if not any_document and is_of_another_tool(identity):
-                document = Document(None, chunk.source, line)
+            entry = _entry_of(chunk, identity, is_regular=is_regular)
+            if any_document or not is_of_another_tool(identity):
+                yield entry
+            else:
+                document = Document(None, entry.source, entry.line)
                 self.skipped.append((document, FOR_ANOTHER_TOOL))
-                return
-            can_reread = is_regular and chunk.offset is not None
-            yield Entry(
-                identity,
-                chunk.source,
-                line,
-                chunk.offset or 0,
-                len(chunk.data),
-                None if can_reread else chunk.data,
-                chunk.list_of,
-                part=_part_of(chunk, 0, is_regular=is_regular),
-            )
             return
         documents = self._parsed(chunk, any_document=any_document)
         for index, document in enumerate(documents):
@@ -529,7 +515,7 @@ class Inputs:
             file.seek(offset)
             return file.read(length)
         except OSError as error:
-            raise Failure(_unreadable(source, error)) from None
+            raise CommandFailure(_unreadable(source, error)) from None
 
     def positions(self, entry: Entry) -> Positions | None:
         """Return where the fields of an entry stand in its file; None without one.
@@ -542,7 +528,7 @@ class Inputs:
         if self._positions_of != (entry.source, part.offset):
             self._positions_of = entry.source, part.offset
             self._positions = []
-            with suppress(Failure, DocumentError):
+            with suppress(CommandFailure, DocumentError):
                 data = self._read(entry.source, part.offset, part.length)
                 chunk = Chunk(data, entry.source, part.line, list_of=part.list_of)
                 self._positions = positions(chunk)
@@ -564,10 +550,10 @@ class Inputs:
                 for value in flattened(document.value)
             ]
         except DocumentError as error:
-            raise Failure(explained(error, data)) from None
+            raise CommandFailure(explain(error, data)) from None
         return values[part.index] if part.index < len(values) else None
 
-    def new_problems(self) -> list[Failure]:
+    def new_problems(self) -> list[CommandFailure]:
         """Return the problems since the last time."""
         new = [*self.problems]
         self.problems.clear()
@@ -593,6 +579,26 @@ class Inputs:
         for document, reason in self.skipped:
             line = f"{document.source}:{document.line}: {reason}"
             report(f"  {printable(line)}")
+
+
+def _entry_of(chunk: Chunk, identity: ObjectIdentity, *, is_regular: bool) -> Entry:
+    """Return the entry of a part that is one object, known by its first lines."""
+    line = chunk.line
+    if not chunk.data[:1].isalpha():
+        before_content = re.match(_BEFORE_CONTENT, chunk.data)
+        if before_content is not None:
+            line += before_content[0].count(b"\n")
+    can_reread = is_regular and chunk.offset is not None
+    return Entry(
+        identity,
+        chunk.source,
+        line,
+        chunk.offset or 0,
+        len(chunk.data),
+        None if can_reread else chunk.data,
+        chunk.list_of,
+        part=_part_of(chunk, 0, is_regular=is_regular),
+    )
 
 
 def _part_of(chunk: Chunk, index: int, *, is_regular: bool) -> TextPart | None:
@@ -631,7 +637,7 @@ def _unreadable(path: str, error: Exception) -> DocumentError:
     )
 
 
-def explained(error: DocumentError, data: bytes) -> DocumentError:
+def explain(error: DocumentError, data: bytes) -> DocumentError:
     """Add what is likely wrong with a document that cannot be parsed."""
     if b"{{" in data:
         error.advice = "it looks like a template; render it first (helm template)"

@@ -8,31 +8,38 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from smp.cli._errors import Failure
+from smp._values.values import JSON, JSONObject, as_list, as_object, as_text
+from smp.cli._errors import CommandFailure
 from smp.cli._identity import ObjectIdentity, identity_at_a_glance, identity_of
 from smp.cli._inputs import (
     FOR_ANOTHER_TOOL,
+    KUSTOMIZATIONS,
     NOT_AN_OBJECT,
+    STDIN,
     Inputs,
-    explained,
+    explain,
     is_for_another_tool,
     is_of_another_tool,
 )
 from smp.cli._objects import Entry, Object, ObjectRow
 from smp.cli._options import WITHOUT_SCHEMA, Schemas
+from smp.custom_resources import unchecked
 from smp.documents import Chunk, Document, Positions, parse, positions, read
 from smp.errors import DocumentError, SmpError, UnknownKindError
 from smp.hazards import Hazard
 from smp.lint import Form, finding, form_of, has_directive, lint
 from smp.paths import Path
-from smp.reports import Finding, ObjectReport, Place, finding_of_hazard
+from smp.reports import Finding, ObjectReport, Place
 from smp.schema.model import Schema
 from smp.schema.resource_names import version_sort_key
-from smp.values import JSON, JSONObject, as_list, as_object, as_text
+from smp.schema.sources.crd import structural_schemas
+
+if TYPE_CHECKING:
+    from smp.cli._policies import CommandPolicies
 
 
 class PatchTarget(msgspec.Struct, frozen=True):
@@ -108,8 +115,8 @@ _WITHOUT_KIND: Final = "a patch without apiVersion and kind; --kind says what it
 class LintedPart(ObjectRow, frozen=True):
     """A part of a file, with the objects in it as far as they are known.
 
-    ``former`` has for each document the place of another one with the same object in
-    the same file; empty for the first one. ``is_named`` says that the file is an
+    ``former`` has for each document the place of another one with the same object;
+    empty for the first one. ``is_named`` says that the file is an
     argument, and not found in a directory. ``target`` is there where a kustomization
     lists the file as a patch.
     """
@@ -124,13 +131,15 @@ class Linted(msgspec.Struct, frozen=True):
 
     ``reports`` are those of its documents, and of what could not be read; ``forms``
     what the documents are. ``kinds`` are those for which there is no schema;
-    ``skipped`` has the lines of documents that take no part, and why; ``problems`` are
-    blocks for standard error.
+    ``unchecked`` are the kinds whose definitions have rules that cannot be checked,
+    each with how many. ``skipped`` has the lines of documents that take no part, and
+    why; ``problems`` are blocks for standard error.
     """
 
     reports: tuple[ObjectReport, ...] = ()
     forms: tuple[Form, ...] = ()
     kinds: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
     skipped: tuple[tuple[Document, str], ...] = ()
     problems: tuple[str, ...] = ()
 
@@ -146,24 +155,26 @@ class Asked(msgspec.Struct, frozen=True):
 
 def parts_of(inputs: Inputs, paths: Sequence[str]) -> Iterator[LintedPart]:
     """Yield the parts of all files. What cannot be read is a problem of the inputs."""
+    # Where each object was seen first.
+    places: dict[tuple[object, str], str] = {}
     for path in paths:
         try:
             files = inputs.files(path)
             is_named = files == [path]
-            # kustomize knows which files are patches, and of what.
-            patches = {} if is_named else patch_files(inputs, files)
-            source = ""
-            places: dict[tuple[object, str], str] = {}
+            # kustomize knows which files are patches, and of what; of a file that is
+            # named, the kustomization beside it.
+            patches = patch_files(inputs, _beside(path) if is_named else files)
             for chunk, is_regular in inputs.chunks_of(path):
-                if chunk.source != source:
-                    source, places = chunk.source, {}
+                target = patches.get(os.path.normpath(chunk.source))
                 identities = _identities(chunk)
                 former = []
                 for identity, line in identities:
                     key = (identity.key, identity.namespace)
                     is_one = identity.name and not identity.is_generated
                     former.append(places.get(key, "") if is_one else "")
-                    places.setdefault(key, f"{chunk.source}:{line}")
+                    # A patch stands beside what it patches.
+                    if target is None:
+                        places.setdefault(key, f"{chunk.source}:{line}")
                 can_reread = is_regular and chunk.offset is not None
                 entry = Entry(
                     identities[0][0] if identities else ObjectIdentity(),
@@ -181,10 +192,19 @@ def parts_of(inputs: Inputs, paths: Sequence[str]) -> Iterator[LintedPart]:
                     entry,
                     former=tuple(former),
                     is_named=is_named,
-                    target=patches.get(os.path.normpath(source)),
+                    target=target,
                 )
         except DocumentError as error:
-            inputs.problems.append(Failure(error))
+            inputs.problems.append(CommandFailure(error))
+
+
+def _beside(path: str) -> list[str]:
+    """Return the kustomization in the folder of a file; none for standard input."""
+    folder = os.path.dirname(path)  # noqa: PTH120  # without pathlib
+    candidates = [os.path.join(folder, name) for name in KUSTOMIZATIONS]  # noqa: PTH118  # without pathlib
+    if path == STDIN:
+        return []
+    return [each for each in candidates if os.path.isfile(each)]  # noqa: PTH113  # without pathlib
 
 
 def _identities(chunk: Chunk) -> list[tuple[ObjectIdentity, int]]:
@@ -205,18 +225,26 @@ def _identities(chunk: Chunk) -> list[tuple[ObjectIdentity, int]]:
 class Linter:
     """What is done with each part: parse it, and lint its documents."""
 
-    def __init__(self, inputs: Inputs, schemas: Schemas, asked: Asked) -> None:
+    def __init__(
+        self,
+        inputs: Inputs,
+        schemas: Schemas,
+        asked: Asked,
+        policies: CommandPolicies | None = None,
+    ) -> None:
+        self._policies = policies
         self._inputs = inputs
         self._schemas = schemas
         self._asked = asked
         self._schemas_of_targets: dict[PatchTarget, Schema | None] = {}
+        self._unchecked: dict[str, str] = {}
 
     def result(self, part: LintedPart) -> Linted:
         """Return what was found in a part; what is wrong with it is a problem."""
         try:
             return self.linted(part)
-        except Failure as failure:
-            return _failed(failure, Place(part.entry.source, part.entry.line))
+        except CommandFailure as failure:
+            return _fail(failure, Place(part.entry.source, part.entry.line))
 
     def linted(self, part: LintedPart) -> Linted:
         """Return what was found in a part. Raises Failure."""
@@ -246,19 +274,29 @@ class Linter:
                     document.value, former, kind, kinds, part
                 )
             except SmpError as error:
-                raise Failure(error, document, identity.label) from None
-            findings: list[Finding] = []
-            for hazard in found:
-                if hazard.code in self._asked.ignored:
-                    continue
-                place = texts.place_of(number, hazard.path)
-                if not texts.ignores(hazard.code, place.line):
-                    found_here = finding_of_hazard(hazard)
-                    findings.append(msgspec.structs.replace(found_here, place=place))
+                raise CommandFailure(error, document, identity.label) from None
             forms.append(form)
             place = Place(chunk.source, document.line)
-            reports.append(_report_of(identity, place, form, findings))
-        return Linted(tuple(reports), tuple(forms), tuple(kinds), tuple(skipped))
+            findings = self._place(found, texts, number)
+            report = _report_of(identity, place, form, findings)
+            reports.append(_note_costs(report, data))
+        return Linted(
+            tuple(reports),
+            tuple(forms),
+            tuple(kinds),
+            tuple(filter(None, self._unchecked.values())),
+            tuple(skipped),
+        )
+
+    def _place(
+        self, found: Iterable[Hazard], texts: _Texts, number: int
+    ) -> Iterator[Hazard]:
+        """Yield what was found in a document and not taken back, with its place."""
+        for hazard in found:
+            if hazard.code not in self._asked.ignored:
+                place = texts.place_of(number, hazard.path)
+                if not texts.ignores(hazard.code, place.line):
+                    yield msgspec.structs.replace(hazard, place=place)
 
     def _schema_of_patches(self, part: LintedPart) -> Schema | None:
         """Return the schema of what patches without apiVersion and kind are of."""
@@ -297,7 +335,7 @@ class Linter:
             return ""
         # Directories hold the files of many tools.
         is_listed = part.is_named or part.target is not None
-        if not is_listed and not has_directive(value):
+        if not is_listed and not has_directive(value, kind):
             return NOT_AN_OBJECT
         return "" if kind is not None else _WITHOUT_KIND
 
@@ -323,13 +361,41 @@ class Linter:
             named: JSONObject = {"apiVersion": kind.api_version, "kind": kind.kind}
             obj = Object(named, Document(named, "", 1))
             schema = kind
+        if schema is not None:
+            self._note_unchecked(schema, value)
         custom = self._schemas.is_custom(obj)
         form, guessed = self._form(value, schema, part, custom=custom)
         # A patch may stand beside what it patches, and a dump may repeat an object.
         if former and form == "manifest":
             found.append(finding("repeated-object", _NAME, "manifest", place=former))
         found += lint(value, schema, form, custom=custom, guessed=guessed)
+        if self._policies is not None and form == "manifest":
+            _, verdict = self._policies.review(value)
+            for code, messages in (
+                ("denied-by-policy", [message for message, _ in verdict.denials]),
+                ("warned-by-policy", verdict.warnings),
+                ("unknown-to-policy", verdict.unknown),
+            ):
+                for text in messages:
+                    found.append(finding(code, Path(), "manifest", message=text))
         return form, found
+
+    def _note_unchecked(self, schema: Schema, value: JSONObject) -> None:
+        """Take note of the rules of a definition that cannot be checked."""
+        kind = f"{schema.api_version} {schema.kind}"
+        schemas: dict[str, JSONObject] = {}
+        is_definition = schema.kind == "CustomResourceDefinition"
+        if schema.structural is not None:
+            schemas[kind] = schema.structural
+        elif is_definition:
+            found = structural_schemas(value)
+            schemas = {f"{each[0]} {each[1]}": found[each].schema for each in found}
+        for name, structural in schemas.items():
+            if name not in self._unchecked:
+                missing = unchecked(structural)
+                # A rule of a definition that does not compile is an error of it.
+                is_told = missing and (missing.lacks_extra or not is_definition)
+                self._unchecked[name] = f"{name}: {missing}" if is_told else ""
 
     def _schema_of(
         self, obj: Object, found: list[Hazard], kinds: list[str]
@@ -379,9 +445,18 @@ class Linter:
         return "strategic", not is_patch
 
 
+_RULES: Final = b"x-kubernetes-validations"
 _NAME: Final = Path(("metadata", "name"))
 _KIND: Final = Path(("kind",))
 _OTHER_VERSION: Final = "use a version of the API that servers still serve"
+
+
+def _note_costs(report: ObjectReport, data: bytes) -> ObjectReport:
+    """Return the report of a definition with what is not looked at."""
+    if report.kind != "CustomResourceDefinition" or _RULES not in data:
+        return report
+    notes = (*report.notes, "what its rules cost is not estimated")
+    return msgspec.structs.replace(report, notes=notes)
 
 
 def _report_of(
@@ -402,7 +477,7 @@ def _report_of(
     )
 
 
-def _failed(failure: Failure, place: Place) -> Linted:
+def _fail(failure: CommandFailure, place: Place) -> Linted:
     blocks = tuple(failure.blocks)
     reports = [ObjectReport.of_failure(block, "failed", place) for block in blocks]
     return Linted(tuple(reports), problems=blocks)
@@ -419,12 +494,12 @@ def _broken(chunk: Chunk, error: DocumentError, part: LintedPart) -> Linted:
     if error.code == "duplicate-key":
         hazard = finding("repeated-name", Path(), "manifest", problem=error.problem)
         place = Place(chunk.source, document.line, error.column or 1)
-        found = msgspec.structs.replace(finding_of_hazard(hazard), place=place)
+        found = msgspec.structs.replace(hazard, place=place)
         whole = Place(chunk.source, chunk.line)
         report = _report_of(part.entry.identity, whole, "manifest", [found])
         return Linted((report,), ("manifest",))
     place = Place(chunk.source, document.line)
-    return _failed(Failure(explained(error, chunk.data)), place)
+    return _fail(CommandFailure(explain(error, chunk.data)), place)
 
 
 class _Texts:

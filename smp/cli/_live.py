@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from smp.api_objects import without_managed_fields
-from smp.cli._errors import Failure
+from smp._values.api_objects import drop_managed_fields
+from smp._values.values import JSONObject
+from smp.cli._errors import CommandFailure
 from smp.cli._identity import identity_of
 from smp.cli._inputs import Inputs
 from smp.cli._objects import Entry, Listing, numbered
-from smp.cli._options import Settings
+from smp.cli._options import CommandSettings
 from smp.documents import dump_json
-from smp.values import JSONObject
 
 if TYPE_CHECKING:
     from smp.cluster import Cluster
@@ -24,21 +24,28 @@ def connect(context: str | None = None, **keywords: Any) -> Cluster:
     """Connect to the cluster of a context. Raises ConfigurationError."""
     from smp.cluster import Cluster  # noqa: PLC0415  # 150 ms; most runs read files
 
-    # urllib3 would warn of each request where the configuration of kubectl has
-    # insecure-skip-tls-verify, which is what its user asked for; kubectl is quiet.
-    warnings.filterwarnings("ignore", message="Unverified HTTPS request is being made")
+    ignore_unverified()
     return Cluster.connect(context, **keywords)
+
+
+def ignore_unverified() -> None:
+    """Be quiet of servers that are not verified, as kubectl is.
+
+    urllib3 would warn of each request where the configuration of kubectl has
+    insecure-skip-tls-verify, which is what its user asked for.
+    """
+    warnings.filterwarnings("ignore", message="Unverified HTTPS request is being made")
 
 
 # In place of the path of a file; a file of this name is ./cluster.
 CLUSTER: Final = "cluster"
 
 
-def paired_with_live(
+def pair_with_live(
     paths: Sequence[str],
     entries: Listing,
     inputs: Inputs,
-    settings: Settings,
+    settings: CommandSettings,
     *,
     at_once: bool,
 ) -> tuple[Listing, Listing]:
@@ -57,7 +64,7 @@ def paired_with_live(
         # A server makes a new object of a generated name each time; what cannot be
         # read is reported where it is computed.
         if entry.identity.name:
-            with suppress(Failure):
+            with suppress(CommandFailure):
                 objects[entry.number] = inputs.load(entry).value
     keywords: dict[str, Any] = {}
     if settings.namespace:
@@ -70,7 +77,7 @@ def paired_with_live(
         live = obj
         # kubectl get shows them on demand only; a server-side apply goes by them.
         if not settings.server_side:
-            live = without_managed_fields(live)
+            live = drop_managed_fields(live)
         data = dump_json(live).encode()
         identity = identity_of(live)
         namespaces[number] = identity.namespace

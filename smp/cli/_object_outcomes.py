@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from smp._strategic import unknown_field_warnings
+from smp._values.findings import Finding
+from smp._values.values import ABSENT, JSON, JSONObject, same
 from smp.cli._changes import ValueChange, changes
 from smp.cli._identity import ObjectIdentity
-from smp.cli._options import Settings
+from smp.cli._options import CommandSettings
 from smp.custom_resources import STRATEGIC_MERGE_PATCH
 from smp.errors import ApplyWarning
 from smp.paths import Path
+from smp.reports import Verdict, sort_counts
 from smp.schema.model import Schema, Type
-from smp.values import ABSENT, JSON, JSONObject, same
 
 if TYPE_CHECKING:
     from smp.cli._objects import Entry, ObjectRow
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from smp.comparison import SetAside
     from smp.explain import Cause
     from smp.hazards import Hazard, Input
+    from smp.managed_fields import PatchRequest
 
 _ACTIONS: Final = {
     "failed": "failed",
@@ -35,29 +38,16 @@ _ACTIONS: Final = {
 _MANAGED_FIELDS: Final = Path(("metadata", "managedFields"))
 
 
-class Notice(msgspec.Struct, frozen=True):
-    """Something that a user should look at, about one path of an object.
-
-    ``text`` is all of it on a line. A notice that ``is_fault`` is a failure with
-    --strict: a server would reject the object, or it is not what was asked for.
-    """
-
-    text: str
-    code: str
-    path: Path = Path()
-    is_fault: bool = False
-
-
 class ObjectOutcome(msgspec.Struct, frozen=True):
     """One object before and after: ``before`` is None for an object to be created.
 
     ``after`` is None for one that is removed. ``place`` is the file and line that it
-    comes from. ``notes`` say what the outcome is based on, ``notices`` what a user
-    should look at. ``kind_note`` concerns all objects of the kind. An apply prunes what
-    is in ``last_applied`` and not in ``configuration``. ``causes`` are there where the
-    format of the output has them. The differences between the objects are those
-    of ``before`` and ``compared``, where there is such an object: the one after, but
-    for the differences that were ``set_aside``.
+    comes from. ``notes`` say what the outcome is based on, ``warned`` what a user
+    should look at, beside hazards and causes. ``kind_note`` concerns all objects of the
+    kind. An apply prunes what is in ``last_applied`` and not in ``configuration``.
+    ``causes`` are there where the format of the output has them. The differences
+    between the objects are those of ``before`` and ``compared``, where there is such an
+    object: the one after, but for the differences that were ``set_aside``.
     """
 
     identity: ObjectIdentity
@@ -71,7 +61,7 @@ class ObjectOutcome(msgspec.Struct, frozen=True):
     reason: str = ""
     kubectl_patch: JSONObject | None = None
     notes: tuple[str, ...] = ()
-    notices: tuple[Notice, ...] = ()
+    warned: tuple[Finding, ...] = ()
     kind_note: str = ""
     last_applied: JSONObject | None = None
     configuration: JSONObject | None = None
@@ -83,34 +73,29 @@ class ObjectOutcome(msgspec.Struct, frozen=True):
     is_applied: bool = False
     # The label of the object before, where it had another name.
     renamed_from: str = ""
+    # The files and lines of both objects, where two states of files are compared.
+    places: str = ""
     compared: JSONObject | None = None
     set_aside: tuple[SetAside, ...] = ()
     # Who owns which field, and conflicts. Only server-side apply knows that.
     ownership: OwnerChanges | None = None
+    # What a client sends to get there, or would have to send; of server-side apply.
+    requests: tuple[PatchRequest, ...] = ()
     # Why the operation failed, as blocks for standard error.
     problems: tuple[str, ...] = ()
 
     def with_notes_of(self, row: ObjectRow) -> ObjectOutcome:
-        """Return the outcome with what a row warns of; --strict takes it for faults."""
+        """Return the outcome with what a row warns of."""
         if not row.notes:
             return self
-        faults = [Notice(note, "repeated-object", is_fault=True) for note in row.notes]
-        return msgspec.structs.replace(self, notices=(*faults, *self.notices))
+        of_row = [ApplyWarning("repeated-object", Path(), note) for note in row.notes]
+        return msgspec.structs.replace(self, warned=(*of_row, *self.warned))
 
     @property
-    def warnings(self) -> tuple[str, ...]:
-        """The hazards and the notices as lines."""
-        hazards = [
-            f"{hazard} [{hazard.code}]"
-            for hazard in self.hazards
-            if hazard.severity != "note"
-        ]
-        return (*hazards, *[notice.text for notice in self.notices])
-
-    @property
-    def is_faulty(self) -> bool:
-        """Whether --strict takes a notice for a failure."""
-        return any(notice.is_fault for notice in self.notices)
+    def messages(self) -> tuple[Finding, ...]:
+        """The hazards and what else a user should look at."""
+        found = (*self.hazards, *self.warned)
+        return tuple([each for each in found if each.severity != "note"])
 
     @property
     def has_other_form(self) -> bool:
@@ -158,10 +143,10 @@ class ObjectOutcome(msgspec.Struct, frozen=True):
     @property
     def counts_set_aside(self) -> dict[str, int]:
         """How many differences do not count, by normalizer and reason of a rule."""
-        return dict(Counter(entry.label for entry in self.set_aside))
+        return sort_counts(Counter(entry.label for entry in self.set_aside))
 
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> Verdict:
         """What happens to the object, in a word."""
         if self.problems:
             return "failed"
@@ -206,18 +191,10 @@ def differences(outcome: ObjectOutcome) -> list[ValueChange]:
     return [ValueChange(Path(), old, new)]
 
 
-def notices_of(warnings: Iterable[ApplyWarning]) -> list[Notice]:
-    """Return the warnings of an operation as notices."""
-    return [Notice(str(found), found.code, found.path) for found in warnings]
-
-
-def unknown_field_notices(
-    patch: JSONObject, schema: Schema, settings: Settings
-) -> tuple[Notice, ...]:
+def unknown_field_warnings_of(
+    patch: JSONObject, schema: Schema, settings: CommandSettings
+) -> tuple[ApplyWarning, ...]:
     """Warn of each field that the schema does not know, if such fields are merged."""
     if settings.unknown_fields == "error":
         return ()
-    # smp patch needs it for this alone.
-    from smp.three_way import unknown_field_warnings  # noqa: PLC0415  # 20 ms
-
-    return tuple(notices_of(unknown_field_warnings(patch, schema)))
+    return unknown_field_warnings(patch, schema)

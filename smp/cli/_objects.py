@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Protocol
 
 import msgspec
 
-from smp.cli._errors import Failure
+from smp._values.values import JSONObject, as_object, type_name
+from smp.cli._errors import CommandFailure
 from smp.cli._identity import Key, ObjectIdentity, identity_of
 from smp.documents import Document
 from smp.errors import ObjectError
-from smp.values import JSONObject, as_object, type_name
 
 
 class TextPart(msgspec.Struct, frozen=True):
@@ -183,22 +184,20 @@ class EntryPairing:
 
     A namespace that one side leaves out matches where there is only one candidate.
     Entries that are the same object in both inputs are paired in their order. Objects
-    with a generated name are no partners of each other, unless ``pairs_generated``.
+    with a generated name are no partners of each other. (Two states of files are paired
+    otherwise: StatePairing.)
 
     The other input is listed only until a partner is found that no other entry could be
     preferred to, so that where both have about the same order, the first objects are
     computed before the last ones are listed.
     """
 
-    def __init__(
-        self, entries: Listing, others: Listing, *, pairs_generated: bool = False
-    ) -> None:
+    def __init__(self, entries: Listing, others: Listing) -> None:
         self._entries = entries
         self._others = others
         self._candidates: dict[Key, list[Entry]] = {}
         self._rivals: dict[Key, list[Entry]] | None = None
         self._paired: set[int] = set()
-        self._pairs_generated = pairs_generated
 
     def partner(self, entry: Entry) -> Entry | None:
         """Return the same object of the other input, or None.
@@ -207,7 +206,7 @@ class EntryPairing:
         """
         identity = entry.identity
         # A server makes a new object of it each time.
-        if identity.is_generated and not self._pairs_generated:
+        if identity.is_generated:
             return None
         # The same namespace, or none on both sides, is an exact match. Of several
         # documents with one object the first is paired with the first, and so on.
@@ -290,13 +289,19 @@ def _likely_partner(
         same = [c for c in possible if c.occurrence == entry.occurrence]
         return same[0] if same else possible[-1]
 
-    places = [other.place for other in (*possible, *claimants) if other is not entry]
+    others = [other for other in (*possible, *claimants) if other is not entry]
+    raise ambiguous_namespace(entry, others)
+
+
+def ambiguous_namespace(entry: Entry, others: Iterable[Entry]) -> CommandFailure:
+    """Make the failure of an entry that may be each of several objects."""
+    places = ", ".join([other.place for other in others])
     error = ObjectError(
-        f"several objects match without a namespace: {', '.join(places)}",
+        f"several objects match without a namespace: {places}",
         code="ambiguous-object",
         hint="set metadata.namespace",
     )
-    raise Failure(error, entry, entry.label)
+    return CommandFailure(error, entry, entry.label)
 
 
 def _may_be_same(left: Entry, right: Entry) -> bool:
@@ -330,12 +335,22 @@ class ObjectRow(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, entry=entry)
 
 
-def rows_of(entries: Iterable[Entry], *pairings: EntryPairing) -> Iterator[ObjectRow]:
+class Pairing(Protocol):
+    """Which entry of another input is the same object as one of this input."""
+
+    def partner(self, entry: Entry) -> Entry | None:
+        """Return the same object of the other input, or None; may raise Failure."""
+
+    def unpaired(self) -> list[Entry]:
+        """Return the entries of the other input that were no partner so far."""
+
+
+def rows_of(entries: Iterable[Entry], *pairings: Pairing) -> Iterator[ObjectRow]:
     """Find the partners of entries in other inputs, and what to warn of."""
     for entry in entries:
         try:
             partners = tuple([pairing.partner(entry) for pairing in pairings])
-        except Failure as failure:
+        except CommandFailure as failure:
             yield ObjectRow(entry, problem="\n".join(failure.blocks))
         else:
             # kubectl applies documents of one object one after the other; here each is

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import msgspec
 
+from smp._values.values import JSON, JSONObject, as_object, as_text
 from smp.cli._commands import Argument, Command, CommandOption, switch
 from smp.cli._definitions import Definitions, is_definition
 from smp.cli._errors import concerning, report
@@ -25,7 +26,12 @@ from smp.schema.catalog import (
     versions,
 )
 from smp.schema.model import Schema, UnknownFields
-from smp.values import JSON, JSONObject, as_text
+from smp.schema.resource_names import (
+    ResourceName,
+    guess,
+    names_of_definitions,
+    read_published_resources,
+)
 
 if TYPE_CHECKING:
     from smp.reports import Format
@@ -55,12 +61,13 @@ REPORT_FORMATS: Final[dict[str, Format]] = {
 }
 
 
-class Settings(msgspec.Struct, frozen=True):
+class CommandSettings(msgspec.Struct, frozen=True):
     """The shared options of one run."""
 
     output: str = "yaml"
     kubernetes: str | None = None
     crd: tuple[str, ...] = ()
+    policies: tuple[str, ...] = ()
     openapi: tuple[str, ...] = ()
     unknown_fields: UnknownFields = "error"
     profile: str = "kep1027"
@@ -120,7 +127,7 @@ class Schemas:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: CommandSettings,
         inputs: Inputs,
         sources: Sources | None = None,
     ) -> None:
@@ -167,6 +174,24 @@ class Schemas:
     def with_defaults(self, obj: JSONObject) -> JSONObject:
         """Return an object with what a server fills in for a kind of a definition."""
         return self._definitions.with_defaults(obj)
+
+    def path_of(self, obj: JSONObject) -> str:
+        """Return the path of an object on a server.
+
+        The plural of a kind that nothing names is guessed.
+        """
+        metadata = as_object(obj.get("metadata"))
+        namespace = as_text(metadata.get("namespace"))
+        return self.resource_of(obj).path(namespace, as_text(metadata.get("name")))
+
+    def resource_of(self, obj: JSONObject) -> ResourceName:
+        """Return the resource of an object; one that nothing names is guessed."""
+        api_version, kind = as_text(obj.get("apiVersion")), as_text(obj.get("kind"))
+        custom = names_of_definitions(self._definitions.read)
+        for resource in (*read_published_resources(), *custom):
+            if (resource.api_version, resource.kind) == (api_version, kind):
+                return resource
+        return guess(api_version, kind)
 
     def is_custom(self, obj: Object) -> bool:
         """Tell whether kubectl has no Go type of the kind of an object."""
@@ -359,6 +384,15 @@ VALIDATE_OPTION: Final = CommandOption(
 )
 
 
+POLICIES_OPTION: Final = CommandOption(
+    "--policies",
+    "ValidatingAdmissionPolicies and MutatingAdmissionPolicies with their bindings, "
+    "parameters and namespaces: a file or a directory. Repeatable.",
+    kind="path",
+    is_repeatable=True,
+)
+
+
 HAZARDS_OPTION: Final = CommandOption(
     "--hazards",
     "What may do harm beside what is asked for, such as elements with one merge key: "
@@ -381,10 +415,22 @@ def profile_option() -> CommandOption:
     )
 
 
-def shared_options(*names: str) -> tuple[CommandOption, ...]:
+def share_options(*names: str) -> tuple[CommandOption, ...]:
     """Return some of the options for objects, by the names of their parameters."""
     options = (*SELECTION_OPTIONS, *MERGE_OPTIONS)
     return tuple(option for option in options if option.name in names)
+
+
+SERVER_SIDE_OPTIONS: Final = (
+    switch("--server-side", "Apply as `kubectl apply --server-side` does."),
+    CommandOption(
+        "--field-manager",
+        "The manager of a server-side apply. [default: kubectl]",
+        metavar="NAME",
+        default="",
+    ),
+    switch("--force-conflicts", "Take over the fields that other managers own."),
+)
 
 
 def output_option(*outputs: str, help: str = "") -> CommandOption:  # noqa: A002  # as its field
@@ -392,14 +438,16 @@ def output_option(*outputs: str, help: str = "") -> CommandOption:  # noqa: A002
     return CommandOption("-o, --output", help, choices=outputs, default=outputs[0])
 
 
-def declared(
+def declare(
     run: Callable[..., int],
     options: tuple[CommandOption, ...],
     arguments: tuple[Argument, ...] = (),
     *,
     example: str,
-    exit_codes: str = "",
+    exit_codes: str,
 ) -> Command:
     """Declare a command that gets its shared options as Settings."""
-    shared = frozenset(Settings.__struct_fields__)
-    return Command(run, example, options, arguments, exit_codes, Settings, shared)
+    shared = frozenset(CommandSettings.__struct_fields__)
+    return Command(
+        run, example, options, arguments, exit_codes, CommandSettings, shared
+    )

@@ -8,20 +8,31 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
-from smp.cli._object_outcomes import Notice, ObjectOutcome, notices_of
+from smp._storage.typed_storage import find_decoding_problem
+from smp._storage.update import (
+    Decoded,
+    UpdateRequest,
+    as_stored,
+    decode_object,
+    normalize_before_defaults,
+    normalize_update,
+    predict_refusals,
+)
+from smp._values.findings import Finding
+from smp._values.sharing import share_object
+from smp._values.values import JSONObject, as_object, as_text, drop_nulls, same
+from smp.cli._object_outcomes import ObjectOutcome
 from smp.cli._objects import Entry
-from smp.cli._options import Settings
+from smp.cli._options import CommandSettings
 from smp.cli._secrets import Masks
-from smp.conformance import Misfit
-from smp.errors import DocumentError
+from smp.comparison import is_stored
+from smp.errors import ApplyWarning, DocumentError
 from smp.hazards import Hazard, HazardError, Policy, is_serious
 from smp.paths import Path
 from smp.schema.model import Schema
-from smp.three_way import find_hazards, three_way_apply
+from smp.three_way import ApplyResult, find_hazards, three_way_apply
 from smp.unions import Change
-from smp.update import as_stored, decode_object, updated
-from smp.values import JSONObject, as_object, same, without_nulls
-from smp.violations import Violation
+from smp.violations import Misfit, Violation
 
 if TYPE_CHECKING:
     from smp.explain import Cause
@@ -31,7 +42,6 @@ UNMET: Final = "unmet"
 UNKNOWN_FIELD: Final = "unknown-field"
 _UNMET: Final = "the result is not what the new configuration asks for"
 _REJECTED: Final = "a server would reject this"
-_REFUSED: Final = "kubectl apply would refuse this"
 
 # Returns an object with the defaults that a server fills in.
 Defaulting: TypeAlias = Callable[[JSONObject], JSONObject]
@@ -54,239 +64,280 @@ class Versions(msgspec.Struct, frozen=True):
         )
 
 
-def created_outcome(
-    entry: Entry,
-    new: JSONObject,
-    schema: Schema,
-    settings: Settings,
-    masks: Masks,
-    with_defaults: Defaulting,
-) -> ObjectOutcome:
-    """Create an object: a server stores all of it but its nulls, and checks it.
+class ObjectOperation(msgspec.Struct, frozen=True):
+    """What all operations on an object go by, beside its versions.
 
-    ``with_defaults`` fills in what the server does before it normalizes unions. Raises
-    what normalize_unions raises.
+    ``masks`` cover what is confidential in the versions, and ``with_defaults`` fills in
+    what a server does before it normalizes unions.
     """
-    lenient = schema.with_unknown_fields(settings.unknown_fields)
-    created = updated(
-        None,
-        with_defaults(as_object(without_nulls(new))),
-        lenient,
-        profile=settings.profile,
-        ratchet=True,
-        configuration=new,
-    )
-    after, faults = _decode(created.object, None, schema, settings, masks)
-    notices = [*notices_of(created.warnings), *faults]
-    metadata = as_object(new.get("metadata"))
-    # The words are those of kubectl, which looks for the live object by its name.
-    if not metadata.get("name") and not metadata.get("generateName"):
-        text = f"resource name may not be empty ({_REFUSED})"
-        notices.append(Notice(text, "unnamed-object", is_fault=True))
-    notices += rejections(created.violations)
-    return ObjectOutcome(
-        identity=entry.identity,
-        place=entry.place,
-        before=None,
-        after=after,
-        type_=lenient.type,
-        patch=new,
-        notes=tuple(change_notes(created.changes, settings)),
-        notices=tuple(notices),
-        configuration=new,
-    )
 
+    entry: Entry
+    schema: Schema
+    settings: CommandSettings
+    masks: Masks
+    with_defaults: Defaulting
 
-def applied_outcome(  # noqa: PLR0913  # keyword arguments are options
-    entry: Entry,
-    versions: Versions,
-    schema: Schema,
-    settings: Settings,
-    masks: Masks,
-    with_defaults: Defaulting,
-    *,
-    overwrite: bool = True,
-    notes: Iterable[str] = (),
-    shows: Callable[[Path, str], bool] | None = None,
-) -> ObjectOutcome:
-    """Apply a new configuration to a live object, which there is.
+    @property
+    def lenient(self) -> Schema:
+        """The schema, which takes unknown fields as the settings say."""
+        return self.schema.with_unknown_fields(self.settings.unknown_fields)
 
-    ``with_defaults`` fills in what a server does, and ``shows`` tells which causes are
-    wanted. Raises what three_way_apply raises.
-    """
-    policy: Policy = settings.hazards
-    # The annotation of a Secret is masked as a whole, so hazards are looked for in the
-    # values; their sentences show none.
-    is_secret = schema.kind == "Secret"
-    if is_secret and policy != "repair":
-        policy = "ignore"
-    result = three_way_apply(
-        versions.last_applied,
-        versions.modified,
-        as_object(versions.live),
-        schema,
-        profile=settings.profile,
-        overwrite=overwrite,
-        unknown_fields=settings.unknown_fields,
-        hazards=policy,
-    )
-    hazards = result.hazards
-    if is_secret:
-        hazards = _hazards_of_secret(versions, schema, settings, masks)
-    # None of these is an error: kubectl would send the patch, and a server may differ
-    # in version or configuration from the bundled schema.
-    lenient = schema.with_unknown_fields(settings.unknown_fields)
-    stored = with_defaults(result.object)
-    if not same(stored, result.object):
-        # A server fills in defaults before it normalizes.
-        stored = updated(
-            versions.live, stored, lenient, profile=settings.profile, ratchet=True
+    def create(self, new: JSONObject) -> ObjectOutcome:
+        """Create an object: a server stores all of it but its nulls, and checks it.
+
+        Raises what normalize_unions raises.
+        """
+        lenient, settings = self.lenient, self.settings
+        chosen = normalize_before_defaults(
+            None,
+            as_object(drop_nulls(new)),
+            lenient,
+            UpdateRequest(
+                profile=settings.profile, configuration=new, on_conflict="clear"
+            ),
+        )
+        created = normalize_update(
+            None,
+            self.with_defaults(chosen.object),
+            lenient,
+            UpdateRequest(
+                profile=settings.profile,
+                on_conflict="clear",
+                configuration=new,
+                whole=True,
+                defaulted=True,
+            ),
+        )
+        after, found = self._receive(created.object, None, created.violations)
+        return ObjectOutcome(
+            identity=self.entry.identity,
+            place=self.entry.place,
+            before=None,
+            after=after,
+            type_=lenient.type,
+            patch=new,
+            notes=tuple(change_notes((*chosen.changes, *created.changes), settings)),
+            warned=(*chosen.warnings, *created.warnings, *found),
+            configuration=new,
+        )
+
+    def apply(
+        self,
+        versions: Versions,
+        *,
+        overwrite: bool = True,
+        notes: Iterable[str] = (),
+        shows: Callable[[Path, str], bool] | None = None,
+    ) -> ObjectOutcome:
+        """Apply a new configuration to a live object, which there is.
+
+        ``shows`` tells which causes are wanted. Raises what three_way_apply raises.
+        """
+        result = self._merge(versions, overwrite=overwrite)
+        hazards = result.hazards
+        if self.schema.kind == "Secret":
+            hazards = self._hazards_of_secret(versions)
+        # None of these is an error: kubectl would send the patch, and a server may
+        # differ in version or configuration from the bundled schema.
+        stored = self._fill_in(result.object, versions.live)
+        after, found = self._receive(stored, versions.live, result.violations)
+        unmet = [ApplyWarning(UNMET, path, _UNMET) for path in result.unmet]
+        return ObjectOutcome(
+            identity=self.entry.identity,
+            place=self.entry.place,
+            before=versions.live,
+            after=after,
+            type_=self.lenient.type,
+            patch=result.patch,
+            media_type=result.media_type,
+            reason=result.reason,
+            kubectl_patch=result.kubectl_patch,
+            notes=(*notes, *change_notes(result.changes, self.settings)),
+            warned=(*result.warnings, *found, *unmet),
+            causes=self._causes(versions, shows, overwrite=overwrite),
+            hazards=hazards,
+            last_applied=versions.last_applied,
+            configuration=versions.modified,
+        )
+
+    def _merge(self, versions: Versions, *, overwrite: bool) -> ApplyResult:
+        policy: Policy = self.settings.hazards
+        # The annotation of a Secret is masked as a whole, so hazards are looked for in
+        # the values; their sentences show none.
+        if self.schema.kind == "Secret" and policy != "repair":
+            policy = "ignore"
+        return three_way_apply(
+            versions.last_applied,
+            versions.modified,
+            as_object(versions.live),
+            self.schema,
+            profile=self.settings.profile,
+            overwrite=overwrite,
+            unknown_fields=self.settings.unknown_fields,
+            hazards=policy,
+        )
+
+    def _fill_in(self, obj: JSONObject, live: JSONObject | None) -> JSONObject:
+        """Fill in defaults; a server does so before it normalizes."""
+        stored = self.with_defaults(obj)
+        if same(stored, obj):
+            return stored
+        return normalize_update(
+            live,
+            stored,
+            self.lenient,
+            UpdateRequest(profile=self.settings.profile, defaulted=True),
         ).object
-    after, faults = _decode(stored, versions.live, schema, settings, masks)
-    notices = [*notices_of(result.warnings), *faults]
-    notices += rejections(result.violations)
-    notices += [
-        Notice(f"{path}: {_UNMET}", UNMET, path, is_fault=True) for path in result.unmet
-    ]
-    return ObjectOutcome(
-        identity=entry.identity,
-        place=entry.place,
-        before=versions.live,
-        after=after,
-        type_=lenient.type,
-        patch=result.patch,
-        media_type=result.media_type,
-        reason=result.reason,
-        kubectl_patch=result.kubectl_patch,
-        notes=(*notes, *change_notes(result.changes, settings)),
-        notices=tuple(notices),
-        causes=_causes(versions, schema, settings, shows, overwrite=overwrite),
-        hazards=hazards,
-        last_applied=versions.last_applied,
-        configuration=versions.modified,
-    )
 
+    def _hazards_of_secret(self, versions: Versions) -> tuple[Hazard, ...]:
+        """Find the hazards in the values of a Secret. Raises HazardError."""
+        last_applied, modified, live = (
+            self.masks.unmask(version)
+            for version in (versions.last_applied, versions.modified, versions.live)
+        )
+        hazards = find_hazards(
+            as_object(last_applied) if last_applied else None,
+            as_object(modified),
+            as_object(live),
+            self.lenient,
+        )
+        if self.settings.hazards == "error" and is_serious(hazards):
+            raise HazardError(hazards)
+        return hazards
 
-def _hazards_of_secret(
-    versions: Versions, schema: Schema, settings: Settings, masks: Masks
-) -> tuple[Hazard, ...]:
-    """Find the hazards in the values of a Secret. Raises HazardError."""
-    last_applied, modified, live = (
-        masks.unmask(version)
-        for version in (versions.last_applied, versions.modified, versions.live)
-    )
-    hazards = find_hazards(
-        as_object(last_applied) if last_applied else None,
-        as_object(modified),
-        as_object(live),
-        schema.with_unknown_fields(settings.unknown_fields),
-    )
-    if settings.hazards == "error" and is_serious(hazards):
-        raise HazardError(hazards)
-    return hazards
+    def _causes(
+        self,
+        versions: Versions,
+        shows: Callable[[Path, str], bool] | None,
+        *,
+        overwrite: bool,
+    ) -> tuple[Cause, ...]:
+        """Return why each field changes or does not, where the output has that."""
+        if not self.settings.explains:
+            return ()
+        from smp.explain import explain_apply  # noqa: PLC0415  # 70 ms; few runs ask
 
+        return explain_apply(
+            versions.last_applied,
+            versions.modified,
+            as_object(versions.live),
+            self.schema,
+            profile=self.settings.profile,
+            overwrite=overwrite,
+            unknown_fields=self.settings.unknown_fields,
+            defaults=self.settings.defaults,
+            hazards="repair" if self.settings.hazards == "repair" else "warn",
+            shows=shows,
+        )
 
-def _causes(
-    versions: Versions,
-    schema: Schema,
-    settings: Settings,
-    shows: Callable[[Path, str], bool] | None,
-    *,
-    overwrite: bool,
-) -> tuple[Cause, ...]:
-    """Return why each field changes or does not, where the output has that."""
-    if not settings.explains:
-        return ()
-    from smp.explain import explain_apply  # noqa: PLC0415  # 70 ms; few runs ask
+    def _receive(
+        self,
+        new: JSONObject,
+        old: JSONObject | None,
+        violations: tuple[Violation, ...],
+    ) -> tuple[JSONObject, list[Finding]]:
+        """Return an object as a server decodes it, and what it says of that.
 
-    return explain_apply(
-        versions.last_applied,
-        versions.modified,
-        as_object(versions.live),
-        schema,
-        profile=settings.profile,
-        overwrite=overwrite,
-        unknown_fields=settings.unknown_fields,
-        defaults=settings.defaults,
-        hazards="repair" if settings.hazards == "repair" else "warn",
-        shows=shows,
-    )
-
-
-def _decode(
-    new: JSONObject,
-    old: JSONObject | None,
-    schema: Schema,
-    settings: Settings,
-    masks: Masks,
-) -> tuple[JSONObject, list[Notice]]:
-    """Return an object as a server decodes it, and what that warns of.
-
-    The types are those of the values that ``masks`` cover. Raises DocumentError where
-    validation is strict. KEP-2885, server-side field validation.
-    """
-    # A server that knows more fields is not known here.
-    keeps_unknown = settings.unknown_fields == "merge"
-    # Nulls are left to typed storage, which knows their zero values.
-    decode = partial(decode_object, schema=schema, typed=False, custom=True)
-    found = decode(new, old, prunes=not keeps_unknown)
-    obj = found.object
-    if settings.defaults:
-        obj = as_stored(obj, old, schema, profile=settings.profile)
-    if settings.validate == "ignore":
-        return obj, []
-    unknown_paths = () if keeps_unknown else found.unknown_fields
-    unknown = [f'unknown field "{path}"' for path in unknown_paths]
-    misfits = [*found.misfits]
-    if schema.kind == "Secret":
-        before = None if old is None else as_object(masks.unmask(old))
-        unmasked = decode(as_object(masks.unmask(new)), before)
-        # A number is quoted by a server; here that would show a secret.
-        misfits = [
-            Misfit(misfit.path, misfit.actual.split()[0], misfit.expected)
-            for misfit in unmasked.misfits
+        ``violations`` are known already. Raises DocumentError where validation is
+        strict. KEP-2885, server-side field validation.
+        """
+        schema, settings = self.schema, self.settings
+        found, wrong = self._decode(new, old)
+        obj = found.object
+        # A server validates nothing of an object that it cannot decode.
+        if not wrong:
+            violations = predict_refusals(
+                old, obj, schema, profile=settings.profile, found=violations
+            )
+        if settings.defaults:
+            obj = as_stored(obj, old, schema, profile=settings.profile)
+        refusals: list[Finding] = [*map(refusal_of, violations)]
+        if settings.validate == "ignore":
+            return obj, refusals
+        # A server that knows more fields is not known here.
+        paths = () if settings.unknown_fields == "merge" else found.unknown_fields
+        unknown = [f'unknown field "{path}"' for path in paths]
+        texts = unknown + [each.message for each in wrong if isinstance(each, Misfit)]
+        if settings.validate == "strict" and texts:
+            raise DocumentError(
+                f"strict decoding error: {', '.join(texts)}", code="strict-decoding"
+            )
+        dropped = [
+            ApplyWarning(UNKNOWN_FIELD, path, f"{problem} (a server drops it)")
+            for problem, path in zip(unknown, paths, strict=True)
         ]
-    wrong = [str(misfit) for misfit in misfits]
-    if settings.validate == "strict" and (unknown or wrong):
-        raise DocumentError(
-            f"strict decoding error: {', '.join([*unknown, *wrong])}",
-            code="strict-decoding",
-        )
-    # A server decodes no value of a wrong type, whatever the validation.
-    faults = [
-        Notice(f"{problem} (a server drops it)", UNKNOWN_FIELD, path, is_fault=True)
-        for problem, path in zip(unknown, unknown_paths, strict=True)
-    ]
-    faults += [
-        Notice(f"{misfit} ({_REJECTED})", "wrong-type", misfit.path, is_fault=True)
-        for misfit in misfits
-    ]
-    return obj, faults
+        return obj, [*dropped, *map(refusal_of, wrong), *refusals]
+
+    def _decode(
+        self, new: JSONObject, old: JSONObject | None
+    ) -> tuple[Decoded, list[Violation]]:
+        """Decode an object, by the types of the values that the masks cover."""
+        # Nulls are left to typed storage, which knows their zero values.
+        decode = partial(decode_object, schema=self.schema, typed=False, custom=True)
+        found = decode(new, old, prunes=self.settings.unknown_fields != "merge")
+        wrong: list[Violation] = [*found.misfits]
+        covered, covered_before = found.object, old
+        if self.schema.kind == "Secret":
+            uncovered = as_object(self.masks.unmask(new))
+            covered_before = None if old is None else as_object(self.masks.unmask(old))
+            if covered_before is not None:
+                uncovered = share_object(uncovered, covered_before)
+            unmasked = decode(uncovered, covered_before)
+            covered = unmasked.object
+            # A number is quoted by a server; here that would show a secret.
+            wrong = [
+                Misfit.of(misfit.path, misfit.actual.split()[0], misfit.expected)
+                for misfit in unmasked.misfits
+            ]
+        is_custom = self.schema.is_custom
+        if not wrong and not is_custom and not _is_masked_by_kubectl(covered):
+            # Go: Quantity.UnmarshalJSON, Time.UnmarshalJSON, []byte.
+            problem = find_decoding_problem(covered, self.schema, covered_before)
+            wrong += [_wrong_type(problem)] if problem else []
+        return found, wrong
 
 
-def rejections(violations: Iterable[Violation]) -> list[Notice]:
-    """Return violations as notices."""
-    return [
-        Notice(
-            f"{violation} ({_REJECTED})", violation.code, violation.path, is_fault=True
-        )
-        for violation in violations
-    ]
+def _is_masked_by_kubectl(obj: JSONObject) -> bool:
+    """Tell whether values of a Secret are what kubectl diff prints in their place."""
+    # Go: k8s.io/kubectl, pkg/cmd/diff, Masker.
+    data = as_object(obj.get("data"))
+    return any(as_text(value).startswith("***") for value in data.values())
 
 
-def removed_outcome(entry: Entry, old: JSONObject, schema: Schema) -> ObjectOutcome:
-    """Remove an object, as a directive to delete it would."""
-    return ObjectOutcome(
-        identity=entry.identity,
-        place=entry.place,
-        before=old,
-        after=None,
-        type_=schema.type,
-        patch={"$patch": "delete"},
+def _wrong_type(problem: str) -> Violation:
+    """Return that a server cannot decode a value, whatever the validation."""
+    return Violation("wrong-type", Path(), "FieldValueTypeInvalid", problem)
+
+
+def refusals_of_update(
+    old: JSONObject, new: JSONObject, schema: Schema, settings: CommandSettings
+) -> list[Violation]:
+    """Return what a server would refuse in an update from one state to another.
+
+    States that a server has are none that somebody asks for. The objects may have
+    masks, which are not the base64 of a Secret.
+    """
+    if is_stored(new):
+        return []
+    shared = share_object(new, old)
+    is_typed = not schema.is_custom and schema.kind != "Secret"
+    decoded = decode_object(shared, old, schema, typed=is_typed, custom=True)
+    wrong: list[Violation] = [*decoded.misfits]
+    if decoded.problem:
+        wrong.append(_wrong_type(decoded.problem))
+    found = wrong or predict_refusals(
+        old, decoded.object, schema, profile=settings.profile
     )
+    return [*map(refusal_of, found)]
 
 
-def change_notes(changes: Iterable[Change], settings: Settings) -> list[str]:
+def refusal_of(violation: Violation) -> Violation:
+    """Return a violation that says what a server would do."""
+    message = f"{violation.message} ({_REJECTED})"
+    return msgspec.structs.replace(violation, message=message)
+
+
+def change_notes(changes: Iterable[Change], settings: CommandSettings) -> list[str]:
     """Word what the normalization of unions did to an object, rule by rule."""
     return [
         f"{change.path}: {change.why} ({settings.profile} {change.rule})"

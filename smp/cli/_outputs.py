@@ -12,9 +12,9 @@ import sys
 from collections.abc import Iterable
 from typing import Any, Final, TypeAlias
 
+from smp._values.values import JSON
 from smp.cli._errors import OutputError, printable
-from smp.documents import dump_json, dump_yaml
-from smp.values import JSON
+from smp.documents import dump_json, dump_kyaml, dump_yaml
 
 
 def write_bytes(data: bytes) -> None:
@@ -72,17 +72,22 @@ def write(text: str) -> None:
     write_bytes(text.encode())
 
 
-def write_yaml(values: Iterable[tuple[str, JSON]]) -> None:
-    """Write YAML documents, each under its comment where it has one."""
-    write(YAML_SEPARATOR.join(yaml_text(*value) for value in values))
+# The formats that are YAML, with what stands between two documents: those of KYAML
+# begin with it themselves.
+YAML_SEPARATORS: Final = {"yaml": "---\n", "kyaml": ""}
 
 
-YAML_SEPARATOR: Final = "---\n"
+def write_yaml(value: JSON, output: str) -> None:
+    """Write a YAML document in one of the formats that are YAML."""
+    write(yaml_text("", value, output))
 
 
-def yaml_text(comment: str, value: JSON) -> str:
-    """Return a value as a YAML document under a comment."""
+def yaml_text(comment: str, value: JSON, output: str) -> str:
+    """Return a value as a YAML document under a comment, in one of the formats."""
     heading = f"# {printable(comment)}\n" if comment else ""
+    if output == "kyaml":
+        start = "---\n"
+        return f"{start}{heading}{dump_kyaml([value]).removeprefix(start)}"
     return heading + dump_yaml([value])
 
 
@@ -117,7 +122,7 @@ _RENDITIONS: Final = {
 }
 
 
-def styled_text(lines: Iterable[Line], *, is_coloured: bool) -> str:
+def style_text(lines: Iterable[Line], *, is_coloured: bool) -> str:
     """Return lines of styled text as one text."""
     text: list[str] = []
     for line in lines:

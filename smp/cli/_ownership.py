@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import msgspec
 
+from smp._values.values import ABSENT, JSON, JSONArray
 from smp.cli._errors import inline, printable
-from smp.managed_fields import ApplyConflict, FieldSet, Owner
+from smp.explain import CAUSES, Cause, Edit, Evidence, Remedy
+from smp.managed_fields import ApplyConflict, Escape, FieldSet, Owner, WayOut
 from smp.paths import Path, value_at
-from smp.values import ABSENT, JSON, JSONArray
 
 _NO_MANAGER: Final = "no manager"
+_WAYS: Final[Mapping[Escape, str]] = {
+    "give up": "give it up (the configuration leaves it out)",
+    "share": "share it (the configuration has the live value)",
+    "take": "take it (--force-conflicts)",
+}
 
 
 class OwnerChanges(msgspec.Struct, frozen=True):
@@ -21,6 +27,7 @@ class OwnerChanges(msgspec.Struct, frozen=True):
     before: tuple[Owner, ...]
     after: tuple[Owner, ...]
     conflicts: tuple[ApplyConflict, ...] = ()
+    ways: tuple[WayOut, ...] = ()
 
     def changed_fields(self) -> Iterator[tuple[str, str, str]]:
         """Yield each field that has other owners than before, with both."""
@@ -40,6 +47,54 @@ class OwnerChanges(msgspec.Struct, frozen=True):
             owner = owner_text(conflict)
             yield conflict.path, f"owned by {owner}; {', '.join(values)}"
 
+    def describe_ways(self, path: Path) -> Iterator[str]:
+        """Yield the ways out of the conflict at a path, and what each leads to.
+
+        No value is in them: it may be that of a Secret.
+        """
+        for way in self.ways:
+            if way.path == path:
+                names = ", ".join(owner_text(owner) for owner in way.owners)
+                owned = f"owned by {names}" if names else f"owned by {_NO_MANAGER}"
+                yield f"{_WAYS[way.escape]}: {owned}"
+
+    def causes(self, live: JSON, new: JSON) -> Iterator[Cause]:
+        """Yield the conflicts as causes, with the ways out of each as a remedy."""
+        for conflict in self.conflicts:
+            value = value_at(live, conflict.path)
+            wanted = value_at(new, conflict.path)
+            ways = [way for way in self.ways if way.path == conflict.path]
+            reason = CAUSES["conflict"]
+            remedy = None
+            if ways:
+                edit = Edit("manifest", conflict.path, ABSENT)
+                sentences = "; ".join(self.describe_ways(conflict.path))
+                remedy = Remedy(sentences, (edit,), value, "server-side")
+            yield Cause(
+                conflict.path,
+                "conflict",
+                reason.sentence.format(owners=owner_text(conflict)),
+                value,
+                value,
+                reason.source,
+                (
+                    *([] if wanted is ABSENT else [Evidence("manifest", wanted)]),
+                    Evidence("owner", owner_text(conflict)),
+                ),
+                remedy,
+            )
+
+    def owners_below(self, path: str) -> list[str]:
+        """Name the owners after the apply of a path, or of anything in it."""
+        return [
+            owner_text(owner)
+            for owner in self.after
+            if any(
+                f"{found}.".startswith((f"{path}.", f"{path}["))
+                for found in owner.fields.paths()
+            )
+        ]
+
     def owner_names(self) -> list[str]:
         """Name the owners after the apply."""
         return [owner_text(owner) for owner in self.after]
@@ -55,6 +110,9 @@ class OwnerChanges(msgspec.Struct, frozen=True):
             new_value = value_at(new, conflict.path)
             if new_value is not ABSENT:
                 record["new"] = new_value
+            record["ways"] = [
+                _way_record(way) for way in self.ways if way.path == conflict.path
+            ]
             records.append(record)
         return records
 
@@ -74,6 +132,19 @@ class OwnerChanges(msgspec.Struct, frozen=True):
                 }
             )
         return records
+
+
+def _way_record(way: WayOut) -> JSON:
+    record: dict[str, JSON] = {
+        "way": way.escape,
+        "force": way.force,
+        "configuration": way.configuration,
+        "object": way.object,
+        "owners": [_identity(owner) for owner in way.owners],
+    }
+    if way.value is not ABSENT:
+        record["value"] = way.value
+    return record
 
 
 def owner_text(owner: Owner | ApplyConflict) -> str:

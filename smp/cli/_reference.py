@@ -13,7 +13,7 @@ import click
 from smp.cli._click import cli
 from smp.cli._outputs import write
 
-_WIDTH: Final = 100
+_WIDTH: Final = 80
 _HEAD: Final = """# Command line
 
 What `smp --help` and the `--help` of each command say.

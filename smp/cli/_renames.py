@@ -12,10 +12,10 @@ from contextlib import suppress
 from itertools import product
 from typing import Final, TypeAlias, TypeVar
 
-from smp.cli._errors import Failure
+from smp._values.values import JSON, as_object, scalar_key
+from smp.cli._errors import CommandFailure
 from smp.cli._inputs import Inputs
 from smp.cli._objects import Entry, ObjectRow
-from smp.values import JSON, as_object, scalar_key
 
 Removed = TypeVar("Removed")
 Added = TypeVar("Added")
@@ -136,7 +136,7 @@ def _leaves(entries: Iterable[Entry], inputs: Inputs) -> dict[int, Leaves]:
     leaves: dict[int, Leaves] = {}
     for entry in entries:
         # What cannot be read is reported when it is its turn.
-        with suppress(Failure):
+        with suppress(CommandFailure):
             value = inputs.load(entry).value
             # The kind and the namespace are the same; of the metadata, the labels and
             # annotations are compared, as the name is another one.

@@ -13,17 +13,18 @@ from itertools import zip_longest
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Final
 
+from smp._values.codec import sort_members
+from smp._values.last_applied import LAST_APPLIED
+from smp._values.values import ABSENT, JSON, Absent
 from smp.cli._changes import ValueChange, changes
 from smp.cli._errors import inline, printable
+from smp.cli._exit_codes import describe, is_refusal
 from smp.cli._object_outcomes import ObjectOutcome, differences
-from smp.cli._options import Settings
-from smp.cli._outputs import Line, has_colours, styled_text
-from smp.codec import sort_members
+from smp.cli._options import CommandSettings
+from smp.cli._outputs import Line, has_colours, style_text
 from smp.documents import dump_yaml
-from smp.last_applied import LAST_APPLIED
 from smp.paths import Path
 from smp.reports import Layout, list_counts, number
-from smp.values import ABSENT, JSON, Absent
 
 if TYPE_CHECKING:
     from smp.cli._ownership import OwnerChanges
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _HEADING: Final = "bold"
 _NOTE: Final = "dim"
 _WARNING: Final = "yellow"
+_ERROR: Final = "red"
 _VERDICTS: Final = {
     "new": "to be created",
     "changed": "changed",
@@ -58,7 +60,7 @@ _GAP: Final = 3
 _NARROWEST: Final = 10
 
 
-def reader_layout(settings: Settings) -> Layout[ObjectOutcome]:
+def reader_layout(settings: CommandSettings) -> Layout[ObjectOutcome]:
     """Return the layout that shows the same for a patch and for an object."""
 
     def laid_out(
@@ -67,7 +69,7 @@ def reader_layout(settings: Settings) -> Layout[ObjectOutcome]:
         is_coloured = has_colours(settings.color)
 
         def piece(outcome: ObjectOutcome) -> str:
-            return styled_text(lines(outcome), is_coloured=is_coloured)
+            return style_text(lines(outcome), is_coloured=is_coloured)
 
         # The report has all that is known of an object.
         is_report = lines is show_report
@@ -108,7 +110,10 @@ def summarize(outcome: ObjectOutcome) -> Iterator[Line]:
 
 def show_report(outcome: ObjectOutcome) -> Iterator[Line]:
     """Yield what changes in an object and why, and an empty line."""
-    yield _heading(outcome)
+    heading = _heading(outcome)
+    if outcome.places:
+        heading.append((f" ({printable(outcome.places)})", _NOTE))
+    yield heading
     notes = (outcome.kind_note, *outcome.notes)
     for note in filter(None, notes):
         yield [(f"  {printable(note)}", _NOTE)]
@@ -116,8 +121,11 @@ def show_report(outcome: ObjectOutcome) -> Iterator[Line]:
     yield from _set_aside(outcome)
     if outcome.ownership is not None:
         yield from _owners(outcome, outcome.ownership)
-    for warning in outcome.warnings:
-        yield [(f"  warning: {printable(warning)}", _WARNING)]
+    for message in outcome.messages:
+        severity, style = "warning", _WARNING
+        if is_refusal(message):
+            severity, style = "error", _ERROR
+        yield [(f"  {severity}: {printable(describe(message))}", style)]
     yield []
 
 
@@ -134,6 +142,8 @@ def _owners(outcome: ObjectOutcome, ownership: OwnerChanges) -> Iterator[Line]:
     for conflict_path, text in conflicts:
         where = printable(str(conflict_path))
         yield [("  conflict: ", _STYLES["-"]), (where, _HEADING), (f": {text}", "")]
+        for way in ownership.describe_ways(conflict_path):
+            yield [(f"    {way}", _NOTE)]
     # What is new belongs to one manager, all that it applied.
     if outcome.creates:
         for name in ownership.owner_names():
@@ -169,7 +179,7 @@ def _change(change: ValueChange, *, is_pruned: bool) -> Iterator[Line]:
     elif change.new is ABSENT:
         sign, block = "-", _block("-", change.old)
     else:
-        sign, block = "~", _differing_lines(change)
+        sign, block = "~", _find_differing_lines(change)
 
     # kubectl apply prunes what the last-applied configuration has and the new one
     # lacks. A union or a patch strategy that replaces can remove values as well.
@@ -213,9 +223,9 @@ def _block(sign: str, value: JSON | Absent) -> Iterator[Line]:
         yield [(f"      {sign} {line}", _STYLES[sign])]
 
 
-def _differing_lines(change: ValueChange) -> Iterator[Line]:
+def _find_differing_lines(change: ValueChange) -> Iterator[Line]:
     # A line with @@ begins a hunk.
-    for line in _unified(_lines(change.old), _lines(change.new), _CONTEXT):
+    for line in _unify(_lines(change.old), _lines(change.new), _CONTEXT):
         if line.startswith(("@@ -1 ", "@@ -1,")):
             continue  # Nothing is left out before a hunk that starts at the top.
         if line.startswith("@@"):
@@ -230,7 +240,7 @@ def _lines(value: JSON | Absent) -> list[str]:
         return []
     # A text is shown as it is, line by line; any other value as YAML.
     is_text = isinstance(value, str) and "\n" in value
-    text = str(value) if is_text else dump_yaml([value])
+    text = str(value) if is_text else dump_yaml([sort_members(value)])
     return _printable_lines(text)
 
 
@@ -238,7 +248,7 @@ def _printable_lines(text: str) -> list[str]:
     return [printable(line) for line in text.removesuffix("\n").split("\n")]
 
 
-def _unified(old: list[str], new: list[str], context: int) -> list[str]:
+def _unify(old: list[str], new: list[str], context: int) -> list[str]:
     # The first two lines name the files.
     return [*unified_diff(old, new, lineterm="", n=context)][2:]
 
@@ -256,7 +266,7 @@ def show_unified(outcome: ObjectOutcome) -> Iterator[Line]:
         _object_lines(outcome.before),
         _object_lines(outcome.judged),
     )
-    for line in _unified(before_lines, after_lines, _CONTEXT_OF_OBJECT):
+    for line in _unify(before_lines, after_lines, _CONTEXT_OF_OBJECT):
         yield [(line, _STYLES.get(line[0], ""))]
 
 

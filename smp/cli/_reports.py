@@ -3,45 +3,32 @@
 from __future__ import annotations
 
 import os
-from typing import Final
 
 import msgspec
 
+from smp._values.values import JSON, JSONObject
 from smp.cli._inputs import Inputs
 from smp.cli._object_outcomes import ObjectOutcome
 from smp.cli._objects import Entry
-from smp.cli._options import REPORT_FORMATS, Settings
+from smp.cli._options import REPORT_FORMATS, CommandSettings
 from smp.cli._outcomes import UNMET
 from smp.documents import Positions
 from smp.hazards import Input
 from smp.paths import Path
 from smp.reports import (
+    Failure,
     Finding,
     Layout,
-    Level,
     ObjectReport,
-    Origin,
     Place,
-    Verdict,
     finding_of_cause,
-    finding_of_hazard,
     list_counts,
     printer_of,
 )
-from smp.values import JSON, JSONObject
-
-_VERDICTS: Final[dict[str, Verdict]] = {
-    "new": "new",
-    "changed": "changed",
-    "unchanged": "unchanged",
-    "removed": "removed",
-    "renamed": "renamed",
-    "failed": "failed",
-}
 
 
 def layout_of_causes(
-    settings: Settings, inputs: Inputs, title: str
+    settings: CommandSettings, inputs: Inputs, title: str
 ) -> Layout[ObjectOutcome]:
     """Return the layout of a report. Raises ReportError, see ``printer_of``."""
     printer = printer_of(REPORT_FORMATS[settings.output], title=title)
@@ -65,7 +52,7 @@ def _report(outcome: ObjectOutcome, inputs: Inputs) -> ObjectReport:
     # A last-applied configuration that is missing has no file: the object has one.
     found = [
         finding
-        if finding.input in entries
+        if finding.input in {"manifest", *entries}
         else msgspec.structs.replace(finding, input="manifest")
         for finding in found
     ]
@@ -84,7 +71,7 @@ def _report(outcome: ObjectOutcome, inputs: Inputs) -> ObjectReport:
         identity.namespace,
         identity.name or identity.generate_name,
         _place(entries["manifest"], None, Path()) if entries else Place(outcome.place),
-        _VERDICTS[outcome.verdict],
+        outcome.verdict,
         outcome.last_applied,
         _object(outcome.before),
         outcome.configuration,
@@ -107,24 +94,21 @@ def _findings(outcome: ObjectOutcome) -> list[Finding]:
     """Return what a user should look at, each thing once."""
     causes = [*filter(None, map(finding_of_cause, outcome.causes))]
     explained = {finding.path.by_index for finding in causes}
-    found = [finding_of_hazard(hazard) for hazard in outcome.hazards]
-    found += causes
-    for notice in outcome.notices:
+    found: list[Finding] = [*outcome.hazards, *causes]
+    found += [
+        finding
+        for finding in outcome.warned
         # A cause says of such a path what is wrong, and why.
-        if notice.code == UNMET and notice.path.by_index in explained:
-            continue
-        level: Level = "error" if notice.is_fault else "warning"
-        origin: Origin = "violation" if notice.is_fault else "warning"
-        # The text of a notice begins with its path, which a finding has beside it.
-        sentence = notice.text.removeprefix(f"{notice.path}: ")
-        found.append(Finding(notice.code, origin, level, notice.path, sentence))
+        if finding.code != UNMET or finding.path.by_index not in explained
+    ]
     # Of a conflict the problems have the same as one text.
     if outcome.ownership is not None:
         conflicts = outcome.ownership.describe_conflicts(outcome.before, outcome.patch)
         for path, text in conflicts:
-            found.append(Finding("conflict", "failure", "error", path, text))
+            remedy = "; ".join(outcome.ownership.describe_ways(path))
+            found.append(Failure("conflict", path, text, remedy))
     elif outcome.problems:
-        found.append(Finding("failed", "failure", "error", Path(), outcome.problems[0]))
+        found.append(Failure("failed", Path(), outcome.problems[0]))
     return found
 
 

@@ -18,13 +18,14 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 import msgspec
 
-from smp.cli._commands import DONE, ERROR, FOUND, PARTLY
-from smp.cli._errors import Failure, printable, report
+from smp._values.findings import Finding
+from smp.cli._errors import CommandFailure, printable, report
+from smp.cli._exit_codes import Tally, describe, is_refusal
 from smp.cli._identity import ObjectIdentity
 from smp.cli._inputs import Inputs
 from smp.cli._interrupts import Interruption
 from smp.cli._objects import Object, ObjectRow
-from smp.cli._options import Settings
+from smp.cli._options import CommandSettings
 from smp.cli._outputs import write
 from smp.cli._status_line import RunProgress
 from smp.cli._workers import results_of
@@ -46,12 +47,8 @@ class PrintedOutcome(Protocol):
         """What happens to the object, in the words of the summary."""
 
     @property
-    def warnings(self) -> tuple[str, ...]:
+    def messages(self) -> tuple[Finding, ...]:
         """What a user should look at."""
-
-    @property
-    def is_faulty(self) -> bool:
-        """Whether --strict takes the warnings for failures."""
 
     @property
     def kind_note(self) -> str:
@@ -70,12 +67,17 @@ OutcomeT = TypeVar("OutcomeT", bound=PrintedOutcome)
 
 
 class Result(msgspec.Struct, frozen=True):
-    """What is printed for an object: text, and messages for standard error."""
+    """What is printed for an object: text, and blocks for standard error.
+
+    ``messages`` are there for the exit code, and printed where ``text`` has none.
+    """
 
     verdict: str
     text: str = ""
-    messages: tuple[str, ...] = ()
-    is_faulty: bool = False
+    blocks: tuple[str, ...] = ()
+    messages: tuple[Finding, ...] = ()
+    label: str = ""
+    has_messages: bool = False
     kind_note: str = ""
     set_aside: dict[str, int] = {}
 
@@ -104,23 +106,19 @@ class Work(msgspec.Struct, Generic[OutcomeT], frozen=True):
             text = ""
             if self.layout.has_failures or not outcome.problems:
                 text = self.layout.piece(outcome)
-        except Failure as failure:
+        except CommandFailure as failure:
             return self._failed(row, failure.blocks, failure.error.code)
         except RecursionError:
             error = DepthError("a document is nested too deeply")
-            nested = Failure(error, row.entry, row.entry.label)
+            nested = CommandFailure(error, row.entry, row.entry.label)
             return self._failed(row, nested.blocks, error.code)
-        messages = [*outcome.problems]
-        if not self.layout.has_warnings:
-            messages += [
-                printable(f"smp: warning: {outcome.label}: {warning}")
-                for warning in outcome.warnings
-            ]
         return Result(
             outcome.verdict,
             text,
-            tuple(messages),
-            is_faulty=outcome.is_faulty,
+            outcome.problems,
+            outcome.messages,
+            outcome.label,
+            has_messages=self.layout.has_warnings,
             kind_note="" if self.layout.has_warnings else outcome.kind_note,
             set_aside=outcome.counts_set_aside,
         )
@@ -129,15 +127,15 @@ class Work(msgspec.Struct, Generic[OutcomeT], frozen=True):
         self, row: ObjectRow, blocks: Iterable[str], code: str = "ambiguous-object"
     ) -> Result:
         """Return that an object could not be computed, as blocks for standard error."""
-        messages = tuple(blocks)
+        problems = tuple(blocks)
         piece_of = self.layout.piece_of_failure
         if piece_of is None:
-            return Result("failed", messages=messages)
+            return Result("failed", blocks=problems)
         entry = row.entry
         failed = failure_report(
-            messages, code, Place(entry.source, entry.line), entry.identity
+            problems, code, Place(entry.source, entry.line), entry.identity
         )
-        return Result("failed", piece_of(failed), messages)
+        return Result("failed", piece_of(failed), problems)
 
 
 def failure_report(
@@ -150,16 +148,6 @@ def failure_report(
     known = identity or ObjectIdentity()
     head = (known.api_version, known.kind, known.namespace, known.name)
     return ObjectReport.of_failure("\n".join(blocks), code, place, head)
-
-
-def exit_code_of(*, done: int, failed: int, found: bool) -> int:
-    """Return the exit code; ``found`` tells that there is what a command reports.
-
-    What failed counts more than what was found.
-    """
-    if failed:
-        return PARTLY if done else ERROR
-    return FOUND if found else DONE
 
 
 def load_row(
@@ -175,75 +163,130 @@ def load_row(
 
 
 def run(
-    rows: Iterable[ObjectRow], work: Work[Any], inputs: Inputs, settings: Settings
+    rows: Iterable[ObjectRow],
+    work: Work[Any],
+    inputs: Inputs,
+    settings: CommandSettings,
 ) -> int:
     """Compute and print all rows in their order, and return the exit code.
 
     An interrupt ends the output after an object, and then the process.
     """
-    totals = Totals()
-    faulty = 0
-    problems = _Problems(inputs, totals)
-    layout = work.layout
+    output = _RunOutput(work, inputs, settings)
     total = len(rows) if isinstance(rows, Sized) else None
-    progress = RunProgress(is_wanted=not settings.quiet)
-    composition = layout.begin()
-    kind_notes: set[str] = set()
     # A process that is forked must not share the position in an open file.
     inputs.close()
-    computed = closing(results_of(problems.found_in(rows), work, settings.jobs))
+    listed = output.problems.found_in(rows)
+    computed = closing(results_of(listed, work, settings.jobs))
     with Interruption() as interruption, computed as results:
         for count, result in enumerate(results, start=1):
-            progress.count(count, total)
-            problems.report_next()
-            if result.verdict == "unselected":
-                continue
-            totals.add(result.verdict, set_aside=result.set_aside)
-            faulty += result.is_faulty
-            messages = _messages_of(result, kind_notes, is_quiet=settings.quiet)
-            if messages:
-                progress.clear()
-                for message in messages:
-                    report(message)
-            _write_all(composition.add(result.text))
+            output.progress.count(count, total)
+            output.add(result)
             if interruption.is_requested:
                 break
-        progress.clear()
-        inputs.close()
-        # Documents that cannot be read are in the text too, after all objects.
-        if layout.piece_of_failure is not None:
-            problems.report_rest()
-            for failed in problems.reported:
-                _write_all(composition.add(layout.piece_of_failure(failed)))
-        _write_all(composition.end())
+        output.end()
         if interruption.is_requested:
-            report(f"smp: interrupted: {totals.line(len(inputs.skipped))}")
-    problems.report_rest()
-    _print_totals(totals, work, inputs, settings)
-    failed_objects = totals.verdicts["failed"]
-    differs = any(totals.verdicts[verdict] for verdict in _DIFFERENCES)
-    return exit_code_of(
-        done=totals.verdicts.total() - failed_objects,
-        failed=failed_objects,
-        found=(work.is_comparison and differs) or (settings.strict and faulty > 0),
-    )
+            report(f"smp: interrupted: {output.totals.line(len(inputs.skipped))}")
+    return output.finish()
 
 
-def _messages_of(
-    result: Result, kind_notes: set[str], *, is_quiet: bool
+class _RunOutput:
+    """What is printed in a run, and what is counted for its end."""
+
+    def __init__(
+        self, work: Work[Any], inputs: Inputs, settings: CommandSettings
+    ) -> None:
+        self._work = work
+        self._inputs = inputs
+        self._settings = settings
+        self.totals = Totals()
+        self._tally = Tally()
+        self.problems = _Problems(inputs, self.totals)
+        self.progress = RunProgress(is_wanted=not settings.quiet)
+        self._composition = work.layout.begin()
+        self._kind_notes: set[str] = set()
+
+    def add(self, result: Result) -> None:
+        """Print an object, with what is said of it."""
+        self.problems.report_next()
+        if result.verdict == "unselected":
+            return
+        self.totals.add(result.verdict, set_aside=result.set_aside)
+        self._tally.add_messages(result.messages)
+        blocks = _blocks_of(result, self._kind_notes, self._settings)
+        if blocks:
+            self.progress.clear()
+            for block in blocks:
+                report(block)
+        _write_all(self._composition.add(result.text))
+
+    def end(self) -> None:
+        """Print the end of the text."""
+        self.progress.clear()
+        self._inputs.close()
+        # Documents that cannot be read are in the text too, after all objects.
+        layout = self._work.layout
+        if layout.piece_of_failure is not None:
+            self.problems.report_rest()
+            for failed in self.problems.reported:
+                _write_all(self._composition.add(layout.piece_of_failure(failed)))
+        _write_all(self._composition.end())
+
+    def finish(self) -> int:
+        """Say how many objects there were, and return the exit code."""
+        tally, totals, settings = self._tally, self.totals, self._settings
+        self.problems.report_rest()
+        _print_totals(totals, self._work, self._inputs, settings)
+        selects = settings.selector or settings.include_kind
+        if selects and not totals.verdicts and not self._work.nothing:
+            # A gate that looks at nothing is not open.
+            selectors = _selectors(settings)
+            report(printable(f"smp: error: no object is selected by {selectors}"))
+            tally.failed += 1
+            return tally.exit_code()
+        tally.failed = totals.verdicts["failed"]
+        tally.done = totals.verdicts.total() - tally.failed
+        if self._work.is_comparison:
+            tally.found = sum(totals.verdicts[verdict] for verdict in _DIFFERENCES)
+        return tally.exit_code(is_strict=settings.strict)
+
+
+def _selectors(settings: CommandSettings) -> str:
+    """Return the options that select objects, as they were given."""
+    options = [f"--include-kind {kind}" for kind in settings.include_kind]
+    if settings.selector:
+        options.append(f"--selector {settings.selector}")
+    return " ".join(options)
+
+
+def _blocks_of(
+    result: Result, kind_notes: set[str], settings: CommandSettings
 ) -> tuple[str, ...]:
     """Return what is said of an object; add the note on its kind to those that were."""
-    if is_quiet:
-        return result.messages if result.verdict == "failed" else ()
+    messages = result.messages
+    if settings.quiet:
+        # What makes the exit code another one than 0 is said all the same.
+        messages = tuple(
+            [each for each in messages if is_refusal(each) or settings.strict]
+        )
+    elif result.has_messages:
+        messages = ()
+    blocks = [*result.blocks, *[_line_of(each, result.label) for each in messages]]
     # What concerns all objects of a kind is reported once.
-    if not result.kind_note or result.kind_note in kind_notes:
-        return result.messages
-    kind_notes.add(result.kind_note)
-    return (printable(f"smp: note: {result.kind_note}"), *result.messages)
+    note = result.kind_note
+    if note and note not in kind_notes and not settings.quiet:
+        kind_notes.add(note)
+        blocks.insert(0, printable(f"smp: note: {note}"))
+    return tuple(blocks)
+
+
+def _line_of(message: Finding, label: str) -> str:
+    severity = "error" if is_refusal(message) else "warning"
+    return printable(f"smp: {severity}: {label}: {describe(message)}")
 
 
 def _print_totals(
-    totals: Totals, work: Work[Any], inputs: Inputs, settings: Settings
+    totals: Totals, work: Work[Any], inputs: Inputs, settings: CommandSettings
 ) -> None:
     if not settings.quiet:
         inputs.report_skipped()
@@ -273,7 +316,7 @@ class _Problems:
         self._totals = totals
         self.reported: list[ObjectReport] = []
         # Those before each row that is listed and not printed.
-        self._of_rows: deque[list[Failure]] = deque()
+        self._of_rows: deque[list[CommandFailure]] = deque()
         self._report(inputs.new_problems())
 
     def found_in(self, rows: Iterable[ObjectRow]) -> Iterator[ObjectRow]:
@@ -292,7 +335,7 @@ class _Problems:
             self.report_next()
         self._report(self._inputs.new_problems())
 
-    def _report(self, failures: list[Failure]) -> None:
+    def _report(self, failures: list[CommandFailure]) -> None:
         for failure in failures:
             self._totals.add("failed")
             failure.show()

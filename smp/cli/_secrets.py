@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeAlias, overload
 
-from smp.api_objects import SHOWN_OF_SECRET
+from smp._values.api_objects import SHOWN_OF_SECRET
+from smp._values.last_applied import LAST_APPLIED
+from smp._values.values import JSON, JSONObject, as_object, as_text, same
 from smp.cli._objects import annotations_of
-from smp.last_applied import LAST_APPLIED
-from smp.values import JSON, JSONObject, as_object, as_text, same
 
 # A section of a Secret and the name of a value in it.
 SecretEntry: TypeAlias = tuple[str, str]
@@ -117,9 +117,9 @@ class Masks:
     def _replace(self, version: JSONObject, replacement: Replacement) -> JSONObject:
         """Return a version with another value in every confidential place."""
         if self._is_secret:
-            version = _replaced_sections(version, replacement)
+            version = _replace_sections(version, replacement)
         if self._mask_env:
-            version = as_object(_replaced_variables(version, replacement))
+            version = as_object(_replace_variables(version, replacement))
         annotations = annotations_of(version)
         if LAST_APPLIED not in annotations:
             return version
@@ -135,7 +135,7 @@ def _mask(role: str) -> str:
     return f"{_MASK} ({role})"
 
 
-def _replaced_sections(secret: JSONObject, replacement: Replacement) -> JSONObject:
+def _replace_sections(secret: JSONObject, replacement: Replacement) -> JSONObject:
     """Return a Secret with other values in its sections."""
     replaced = dict(secret)
     for section, values in secret.items():
@@ -152,7 +152,7 @@ def _replaced_sections(secret: JSONObject, replacement: Replacement) -> JSONObje
     return replaced
 
 
-def _replaced_variables(value: JSON, replacement: Replacement) -> JSON:
+def _replace_variables(value: JSON, replacement: Replacement) -> JSON:
     """Return an object with other values of environment variables.
 
     A variable is an element with a name and a value, of a list ``env`` at any depth: of
@@ -160,7 +160,7 @@ def _replaced_variables(value: JSON, replacement: Replacement) -> JSON:
     none are shared.
     """
     if isinstance(value, list):
-        elements = [_replaced_variables(element, replacement) for element in value]
+        elements = [_replace_variables(element, replacement) for element in value]
         if all(new is old for new, old in zip(elements, value, strict=True)):
             return value
         return elements
@@ -168,9 +168,9 @@ def _replaced_variables(value: JSON, replacement: Replacement) -> JSON:
         return value
     members: JSONObject = {}
     for name, member in value.items():
-        new = _replaced_variables(member, replacement)
+        new = _replace_variables(member, replacement)
         if name == "env" and isinstance(new, list):
-            new = [_replaced_variable(element, replacement) for element in new]
+            new = [_replace_variable(element, replacement) for element in new]
         members[name] = new
     if all(
         new is old for new, old in zip(members.values(), value.values(), strict=True)
@@ -179,7 +179,7 @@ def _replaced_variables(value: JSON, replacement: Replacement) -> JSON:
     return members
 
 
-def _replaced_variable(variable: JSON, replacement: Replacement) -> JSON:
+def _replace_variable(variable: JSON, replacement: Replacement) -> JSON:
     if not isinstance(variable, dict) or not isinstance(variable.get("name"), str):
         return variable
     if variable.get("value") is None:

@@ -6,29 +6,29 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TypeAlias
 
-from smp.cli._errors import Failure, UsageError
+from smp._values.label_selectors import SelectorError, parse_label_selector
+from smp._values.values import JSON, JSONObject
+from smp.cli._errors import CommandFailure, UsageError
 from smp.cli._inputs import Inputs
 from smp.cli._objects import Entry, Listing, Object, numbered
-from smp.cli._options import Schemas, Settings, Sources
+from smp.cli._options import CommandSettings, Schemas, Sources
 from smp.errors import ObjectError, SchemaError
-from smp.label_selectors import SelectorError, parse_label_selector
 from smp.schema.resource_names import (
     find_kind,
-    guessed,
+    guess,
     names_of_definitions,
-    published_resources,
+    read_published_resources,
 )
-from smp.values import JSON, JSONObject
 
 GroupKind: TypeAlias = tuple[str, str]
 
 
-def selects_by_name(settings: Settings) -> bool:
+def selects_by_name(settings: CommandSettings) -> bool:
     """Tell whether the names of all objects decide which of them take part."""
     return bool(settings.namespace or settings.include_kind)
 
 
-def selected_by(selector: str) -> Callable[[JSONObject], bool]:
+def select_by(selector: str) -> Callable[[JSONObject], bool]:
     """Return what tells whether an object has labels. Raises UsageError."""
     if not selector:
         return lambda _obj: True
@@ -49,11 +49,11 @@ class Selection:
     """
 
     def __init__(
-        self, settings: Settings, inputs: Inputs, entries: Iterable[Entry]
+        self, settings: CommandSettings, inputs: Inputs, entries: Iterable[Entry]
     ) -> None:
         self._inputs = inputs
         self._namespace = settings.namespace
-        self._has_labels = selected_by(settings.selector)
+        self._has_labels = select_by(settings.selector)
         self._selects_by_name = selects_by_name(settings)
         self._kinds: set[GroupKind] | None = None
         self._cluster_wide: set[GroupKind] = set()
@@ -74,7 +74,7 @@ class Selection:
             # One that cannot be read names nothing.
             with suppress(SchemaError):
                 custom += names_of_definitions(document.value)
-        resources = [*published_resources(), *custom]
+        resources = [*read_published_resources(), *custom]
         for resource in resources:
             if not resource.namespaced:
                 self._cluster_wide.add((resource.group, resource.kind))
@@ -84,7 +84,7 @@ class Selection:
         known = {(resource.group, resource.kind) for resource in resources}
         identities = {entry.identity.group_kind: entry.identity for entry in entries}
         resources += [
-            guessed(identity.api_version, identity.kind)
+            guess(identity.api_version, identity.kind)
             for group_kind, identity in identities.items()
             if group_kind not in known
         ]
@@ -114,7 +114,7 @@ class Selection:
                     f"'--namespace={namespace}' to perform this operation",
                     code="other-namespace",
                 )
-                self._inputs.problems.append(Failure(error, entry, entry.label))
+                self._inputs.problems.append(CommandFailure(error, entry, entry.label))
             else:
                 selected.append(self._with_namespace(entry))
         return Listing(numbered(selected))

@@ -5,30 +5,41 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import partial
 from typing import Final, NoReturn
 
 import msgspec
 
-from smp.api_objects import without_managed_fields
-from smp.cli._errors import Failure
-from smp.cli._object_outcomes import Notice, ObjectOutcome, notices_of
-from smp.cli._objects import Entry, Object, annotations_of
-from smp.cli._options import Settings
-from smp.cli._outcomes import change_notes, rejections
+from smp._storage.update import predict_refusals
+from smp._values.api_objects import drop_managed_fields
+from smp._values.last_applied import LAST_APPLIED
+from smp._values.values import JSON, JSONObject, as_object, as_text
+from smp.cli._errors import CommandFailure
+from smp.cli._object_outcomes import ObjectOutcome
+from smp.cli._objects import Object, annotations_of
+from smp.cli._options import CommandSettings
+from smp.cli._outcomes import ObjectOperation, change_notes, refusal_of
 from smp.cli._ownership import OwnerChanges
 from smp.cli._secrets import Masks
-from smp.errors import ObjectError, SmpError
-from smp.last_applied import LAST_APPLIED
+from smp.errors import ApplyWarning, ObjectError, SmpError
+from smp.explain import Cause
+from smp.hazards import input_hazards
 from smp.managed_fields import (
     ApplyConflictError,
+    Owner,
+    PatchRequest,
+    Remark,
+    ServerSideApplyResult,
     Step,
+    WayOut,
+    apply_request,
     owners,
+    predict_refusal,
     server_side_apply,
     simulate,
+    ways_out,
 )
+from smp.paths import Path
 from smp.schema.model import Schema
-from smp.values import JSON, JSONObject, as_object, as_text
 
 # Go: k8s.io/kubectl, pkg/cmd/apply, fieldManagerServerSideApply.
 _DEFAULT_MANAGER: Final = "kubectl"
@@ -40,89 +51,211 @@ _UPGRADED: Final = "what client-side apply owned belongs to this manager now"
 
 
 def server_side_outcome(
-    entry: Entry,
-    new: Object,
-    live: Object | None,
-    schema: Schema,
-    settings: Settings,
-    with_defaults: Callable[[JSONObject], JSONObject],
+    operation: ObjectOperation, new: Object, live: Object | None, path: str
 ) -> ObjectOutcome:
     """Apply a configuration as a field manager, as kubectl and a server do.
 
-    ``with_defaults`` fills in the defaults of a custom resource. An object with
-    conflicts is an outcome that failed. Raises ObjectError and UnionError, without the
-    values of a Secret.
+    ``path`` is that of the object on a server. An object with conflicts is an outcome
+    that failed; so is one whose unions a server refuses, unless it is asked for the
+    requests that make it pass. Raises ObjectError and UnionError, without the values of
+    a Secret.
     """
     before = None if live is None else live.value
     _require_applicable(new.value, before)
-    manager = settings.field_manager or _DEFAULT_MANAGER
-    force = settings.force_conflicts
-    lenient = schema.with_unknown_fields(settings.unknown_fields)
-    now = datetime.now(UTC)
-    apply = partial(
-        server_side_apply,
-        schema=lenient,
-        manager=manager,
-        force=force,
-        profile=settings.profile,
-        now=now,
-    )
-    former = () if before is None else owners(before)
-    outcome = ObjectOutcome(
-        identity=entry.identity,
-        place=entry.place,
-        before=before,
-        after=before,
-        type_=lenient.type,
-        patch=new.value,
-        notes=(f"applied by {manager}",),
-    )
+    settings = operation.settings
+    attempt = _begin_attempt(operation, new, before, path)
     try:
-        result = apply(before, new.value)
+        result = attempt.apply(before, new.value, force=settings.force_conflicts)
     except ApplyConflictError as error:
-        failure = Failure(error, new.document, new.label)
-        return msgspec.structs.replace(
-            outcome,
-            problems=tuple(failure.blocks),
-            ownership=OwnerChanges(former, former, error.conflicts),
-        )
+        return attempt.fail_with_conflicts(error)
     except SmpError:
-        _raise_for_secret(apply, before, new.value, settings)
+        _raise_for_secret(attempt.apply, before, new.value, settings)
 
-    notices = notices_of(result.warnings)
-    remark = result.remark
-    if remark is not None:
-        notices.append(Notice(str(remark), "union-remark", remark.path, is_fault=True))
-    if before is not None and not former:
-        notices.append(Notice(_NO_ENTRIES, "no-managed-fields"))
-    after = result.object
-    notes = [*outcome.notes, *change_notes(result.changes, settings)]
-    if LAST_APPLIED in annotations_of(after):
-        # What else kubectl sends for an object that client-side apply has written.
-        step = Step(manager, new.value, "kubectl apply", force=force)
-        migrated = _migrate(before, step, lenient, settings, now)
-        if isinstance(migrated, Notice):
-            notices.append(migrated)
-        else:
-            after = migrated
-            notes.append(_UPGRADED)
-    notices += rejections(result.violations)
+    # No server refuses a custom resource for a union: none knows the extension.
+    judges_unions = result.remark is not None or settings.profile == "off"
+    if judges_unions and not operation.schema.is_custom:
+        refusal = attempt.predict_refusal()
+        if refusal is not None:
+            return attempt.refuse(refusal)
+    outcome = attempt.succeed(result)
+    after = as_object(outcome.after)
+    refused = predict_refusals(
+        before,
+        after,
+        operation.schema,
+        profile=settings.profile,
+        found=result.violations,
+    )
     return msgspec.structs.replace(
         outcome,
-        after=with_defaults(after),
-        notes=tuple(notes),
-        notices=tuple(notices),
-        ownership=OwnerChanges(former, owners(after)),
+        after=operation.with_defaults(after),
+        warned=(*outcome.warned, *(refusal_of(violation) for violation in refused)),
     )
+
+
+def _begin_attempt(
+    operation: ObjectOperation, new: Object, before: JSONObject | None, path: str
+) -> _Attempt:
+    settings = operation.settings
+    manager, force = (
+        settings.field_manager or _DEFAULT_MANAGER,
+        settings.force_conflicts,
+    )
+    return _Attempt(
+        new=new,
+        before=before,
+        schema=operation.lenient,
+        settings=settings,
+        manager=manager,
+        path=path,
+        now=datetime.now(UTC),
+        outcome=ObjectOutcome(
+            identity=operation.entry.identity,
+            place=operation.entry.place,
+            before=before,
+            after=before,
+            type_=operation.lenient.type,
+            patch=new.value,
+            notes=(f"applied by {manager}",),
+            requests=(apply_request(path, new.value, manager, force=force),),
+        ),
+    )
+
+
+class _Attempt(msgspec.Struct, frozen=True):
+    """One configuration that a field manager applies, and what is known before that."""
+
+    new: Object
+    before: JSONObject | None
+    schema: Schema
+    settings: CommandSettings
+    manager: str
+    path: str
+    now: datetime
+    outcome: ObjectOutcome
+
+    def apply(
+        self, live: JSONObject | None, configuration: JSONObject, *, force: bool
+    ) -> ServerSideApplyResult:
+        return server_side_apply(
+            live,
+            configuration,
+            self.schema,
+            manager=self.manager,
+            force=force,
+            profile=self.settings.profile,
+            now=self.now,
+        )
+
+    def predict_refusal(self) -> Remark | None:
+        """Return what a server answers that normalizes no unions; None: it accepts."""
+        return predict_refusal(
+            self.before,
+            self.new.value,
+            self.schema,
+            manager=self.manager,
+            force=self.settings.force_conflicts,
+            now=self.now,
+        )
+
+    def fail_with_conflicts(self, error: ApplyConflictError) -> ObjectOutcome:
+        """Return the outcome of conflicts, with the ways out of them."""
+        failure = CommandFailure(error, self.new.document, self.new.label)
+        ways: tuple[WayOut, ...] = ()
+        former: tuple[Owner, ...] = ()
+        # A new object has no conflicts; each way is an apply of its own.
+        if self.before is not None:
+            former = owners(self.before)
+            if not self.settings.quiet:
+                ways = ways_out(
+                    self.before,
+                    self.new.value,
+                    self.schema,
+                    error.conflicts,
+                    manager=self.manager,
+                    now=self.now,
+                )
+        return msgspec.structs.replace(
+            self.outcome,
+            problems=tuple(failure.blocks),
+            ownership=OwnerChanges(former, former, error.conflicts, ways),
+        )
+
+    def refuse(self, refusal: Remark) -> ObjectOutcome:
+        """Return the outcome of an apply that a server refuses for its unions.
+
+        Where the requests that make it pass are the output, it is what they lead to.
+        """
+        remedy = refusal.remedy
+        requests: tuple[PatchRequest, ...] = ()
+        advice = ""
+        if remedy is not None and remedy.force and not self.settings.force_conflicts:
+            advice = f"{remedy}: --force-conflicts takes it"
+        elif remedy is not None:
+            advice = f"{remedy}: -o requests prints both requests"
+            requests = remedy.requests(self.path)
+            if self.settings.output == "requests":
+                return msgspec.structs.replace(
+                    self.outcome, after=remedy.object, requests=requests
+                )
+        error = ObjectError(
+            f"the API server {refusal.answer}",
+            code="invalid",
+            path=refusal.path,
+            hint=advice,
+        )
+        failure = CommandFailure(error, self.new.document, self.new.label)
+        notes = [f"request: {request}" for request in requests]
+        return msgspec.structs.replace(
+            self.outcome,
+            problems=tuple(failure.blocks),
+            requests=requests,
+            notes=(*self.outcome.notes, *notes),
+        )
+
+    def succeed(self, result: ServerSideApplyResult) -> ObjectOutcome:
+        """Return the outcome of an apply that a server takes, with what it warns of."""
+        before = self.before
+        former = () if before is None else owners(before)
+        warned = [*result.warnings]
+        for each in input_hazards(None, self.new.value, None, self.schema):
+            # The others are of what kubectl computes from a client.
+            if each.code == "hot-loop":
+                sentence = f"{each.sentence}: {each.remedy}"
+                warned.append(ApplyWarning(each.code, each.path, sentence))
+        remark = result.remark
+        if remark is not None:
+            warned.append(ApplyWarning(remark.code, remark.path, str(remark)))
+        if before is not None and not former:
+            warned.append(ApplyWarning("no-managed-fields", Path(), _NO_ENTRIES))
+        after = result.object
+        notes = [*self.outcome.notes, *change_notes(result.changes, self.settings)]
+        if LAST_APPLIED in annotations_of(after):
+            # What else kubectl sends for an object of client-side apply.
+            force = self.settings.force_conflicts
+            step = Step(self.manager, self.new.value, "kubectl apply", force=force)
+            migrated = _migrate(before, step, self.schema, self.settings, self.now)
+            if isinstance(migrated, ApplyWarning):
+                warned.append(migrated)
+            else:
+                after = migrated
+                notes.append(_UPGRADED)
+        return msgspec.structs.replace(
+            self.outcome,
+            after=after,
+            notes=tuple(notes),
+            warned=tuple(warned),
+            ownership=OwnerChanges(former, owners(after)),
+        )
 
 
 def _migrate(
     before: JSONObject | None,
     step: Step,
     schema: Schema,
-    settings: Settings,
+    settings: CommandSettings,
     now: datetime,
-) -> JSONObject | Notice:
+) -> JSONObject | ApplyWarning:
     """Apply an object again as kubectl does, which takes over what it owned.
 
     Returns the object, or what kubectl warns of: the object was applied all the same.
@@ -132,14 +265,14 @@ def _migrate(
         return as_object(state.object)
     # kubectl: warningMigrationPatchFailed.
     text = f"failed to migrate the object: {state.error}"
-    return Notice(text, "failed-migration")
+    return ApplyWarning("failed-migration", Path(), text)
 
 
 def _raise_for_secret(
     apply: Callable[..., object],
     before: JSONObject | None,
     new: JSONObject,
-    settings: Settings,
+    settings: CommandSettings,
 ) -> NoReturn:
     """Raise why a server does not apply an object, without the values of a Secret.
 
@@ -186,21 +319,22 @@ def _require_applicable(new: JSONObject, live: JSONObject | None) -> None:
         )
 
 
-def for_a_reader(outcome: ObjectOutcome, settings: Settings) -> ObjectOutcome:
+def for_a_reader(outcome: ObjectOutcome, settings: CommandSettings) -> ObjectOutcome:
     """Return an outcome of server-side apply without secrets and managedFields."""
     configuration = as_object(outcome.patch)
-    stored = _shown(outcome.before)
-    new = _shown(outcome.after)
+    stored = _show(outcome.before)
+    new = _show(outcome.after)
     masks = settings.masks({"live": stored, "new": new, "applied": configuration})
+    before, patch = masks.mask(stored), masks.mask(configuration)
+    causes: tuple[Cause, ...] = ()
+    if settings.explains and outcome.ownership is not None:
+        causes = tuple(outcome.ownership.causes(before, patch))
     return msgspec.structs.replace(
-        outcome,
-        before=masks.mask(stored),
-        after=masks.mask(new),
-        patch=masks.mask(configuration),
+        outcome, before=before, after=masks.mask(new), patch=patch, causes=causes
     )
 
 
-def _shown(obj: JSON) -> JSONObject | None:
+def _show(obj: JSON) -> JSONObject | None:
     if not isinstance(obj, dict):
         return None
-    return without_managed_fields(obj)
+    return drop_managed_fields(obj)

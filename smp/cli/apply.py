@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from smp._values.last_applied import (
+    LAST_APPLIED,
+    last_applied_configuration,
+    with_last_applied,
+)
+from smp._values.values import JSONObject, as_object
 from smp.cli._commands import Command, CommandOption, switch
 from smp.cli._errors import UsageError, concerning
 from smp.cli._formats import object_layout
 from smp.cli._inputs import Inputs
-from smp.cli._live import paired_with_live
+from smp.cli._live import pair_with_live
 from smp.cli._object_outcomes import ObjectOutcome
 from smp.cli._objects import (
     EntryPairing,
@@ -27,27 +33,24 @@ from smp.cli._options import (
     HAZARDS_OPTION,
     LIVE_OPTIONS,
     MERGE_OPTIONS,
+    POLICIES_OPTION,
     READER_OUTPUTS,
     REPORT_FORMATS,
     SELECTION_OPTIONS,
+    SERVER_SIDE_OPTIONS,
     VALIDATE_OPTION,
-    Settings,
-    declared,
+    CommandSettings,
+    declare,
     output_option,
     profile_option,
 )
-from smp.cli._outcomes import Versions, applied_outcome, created_outcome
+from smp.cli._outcomes import ObjectOperation, Versions
 from smp.cli._run import Work, load_row, run
+from smp.cli._secrets import Masks
 from smp.cli._selection import Selection, selects_by_name
 from smp.errors import did_you_mean, listing
-from smp.last_applied import (
-    LAST_APPLIED,
-    last_applied_configuration,
-    with_last_applied,
-)
 from smp.paths import Path
-from smp.schema.model import ListType, ObjectType, Type
-from smp.values import JSONObject, as_object
+from smp.schema.model import ListType, ObjectType, Schema, Type
 
 if TYPE_CHECKING:
     from smp.hazards import Input
@@ -74,7 +77,7 @@ def run_apply(
     live_paths: tuple[str, ...],
     last_paths: tuple[str, ...],
     overwrite: bool,
-    settings: Settings,
+    settings: CommandSettings,
     explained: Explained | None = None,
 ) -> int:
     """Print each new object as an API server would store it.
@@ -92,18 +95,11 @@ def run_apply(
     With --server-side the result is that of `kubectl apply --server-side`: the managed
     fields of the live object decide, not what was applied last, and a field that
     another manager owns is a conflict. Live objects need their managedFields: kubectl
-    get prints them with --show-managed-fields.
+    get prints them with --show-managed-fields. Where a server refuses another choice of
+    a union, as a change to strategy Recreate, that is an error, and -o requests prints
+    what has to be sent: each request with method, path, query, media type and body.
     """
-    if not settings.server_side:
-        # In the words of kubectl.
-        if settings.force_conflicts:
-            raise UsageError("--force-conflicts only works with --server-side")
-        if settings.field_manager:
-            raise UsageError("--field-manager only works with --server-side")
-    elif last_paths or not overwrite:
-        raise UsageError(
-            "--last-applied and --no-overwrite do not work with --server-side"
-        )
+    _require_options(settings, has_others=bool(last_paths) or not overwrite)
     inputs = Inputs(settings.max_bytes)
     if not new_paths and not kustomizations:
         raise UsageError("give the new configuration: -f FILE, or -k DIR")
@@ -112,7 +108,7 @@ def run_apply(
     if live_paths or last_paths or kustomizations or at_once:
         entries = inputs.listing(new_paths, kustomizations, at_once=at_once)
         selection = Selection(settings, inputs, entries if at_once else ())
-        entries, live_entries = paired_with_live(
+        entries, live_entries = pair_with_live(
             live_paths,
             selection.of_configuration(entries),
             inputs,
@@ -132,23 +128,43 @@ def run_apply(
     # Where a path has no cause, it counts whether the object has others.
     if explained is not None and not explained.path:
         shows = explained.shows
-    compute = partial(
-        _outcome,
-        inputs=inputs,
-        selection=selection,
-        settings=settings,
-        overwrite=overwrite,
-        has_file=bool(last_paths),
-        shows=shows,
-    )
+    command = ApplyCommand(inputs, selection, settings, overwrite, bool(last_paths))
+    compute = partial(command.apply, shows=shows)
     if settings.server_side:
+        compute = partial(command.apply_server_side)
+    if settings.policies:
+        from smp.cli._policies import (  # noqa: PLC0415  # 60 ms, for one option
+            CommandPolicies,
+            apply_policies,
+        )
+
+        policies = CommandPolicies(settings, inputs, selection.schemas)
         compute = partial(
-            _server_side_outcome, inputs=inputs, selection=selection, settings=settings
+            apply_policies, compute=compute, policies=policies, settings=settings
         )
     layout = object_layout(settings, inputs, "smp apply", has_records=True)
     if explained is not None and explained.path:
-        compute = partial(_explained, compute=compute, explained=explained)
+        compute = partial(_explain, compute=compute, explained=explained)
     return run(rows, Work(compute, layout), inputs, settings)
+
+
+def _require_options(settings: CommandSettings, *, has_others: bool) -> None:
+    """Raise UsageError for options that do not go together, in the words of kubectl.
+
+    ``has_others`` says that there are options that are for client-side apply alone.
+    """
+    if settings.server_side:
+        if has_others:
+            raise UsageError(
+                "--last-applied and --no-overwrite do not work with --server-side"
+            )
+        return
+    if settings.force_conflicts:
+        raise UsageError("--force-conflicts only works with --server-side")
+    if settings.field_manager:
+        raise UsageError("--field-manager only works with --server-side")
+    if settings.output == "requests":
+        raise UsageError("-o requests only works with --server-side")
 
 
 class Explained(msgspec.Struct, frozen=True):
@@ -168,7 +184,7 @@ class Explained(msgspec.Struct, frozen=True):
         return f"{longer}.".startswith((f"{shorter}.", f"{shorter}["))
 
 
-def _explained(
+def _explain(
     row: ObjectRow,
     *,
     compute: Callable[[ObjectRow], ObjectOutcome | None],
@@ -180,6 +196,11 @@ def _explained(
     causes = tuple(
         cause for cause in outcome.causes if explained.shows(cause.path, cause.code)
     )
+    if outcome.ownership is not None and not causes:
+        owners = ", ".join(outcome.ownership.owners_below(explained.path))
+        note = f"{explained.path}: no conflict; owned by {owners or 'no manager'}"
+        notes = (*outcome.notes, note)
+        return msgspec.structs.replace(outcome, causes=(), patch={}, notes=notes)
     if outcome.causes and not causes:
         # A report of an object without causes has its patch, which is no answer here.
         notes = (*outcome.notes, _absence_of(explained.path, outcome.type_))
@@ -204,7 +225,7 @@ def _absence_of(path: str, type_: Type) -> str:
     return f"{path}: neither the live object nor the new one has it"
 
 
-COMMAND: Final[Command] = declared(
+COMMAND: Final[Command] = declare(
     run_apply,
     (
         CommandOption(
@@ -230,14 +251,7 @@ COMMAND: Final[Command] = declared(
             opposite="--no-overwrite",
             default=True,
         ),
-        switch("--server-side", "Apply as `kubectl apply --server-side` does."),
-        CommandOption(
-            "--field-manager",
-            "The manager of a server-side apply. [default: kubectl]",
-            metavar="NAME",
-            default="",
-        ),
-        switch("--force-conflicts", "Take over the fields that other managers own."),
+        *SERVER_SIDE_OPTIONS,
         switch(
             "--defaults",
             "Print what a server stores of built-in kinds: with defaults, without zero "
@@ -246,14 +260,23 @@ COMMAND: Final[Command] = declared(
         profile_option(),
         HAZARDS_OPTION,
         VALIDATE_OPTION,
+        POLICIES_OPTION,
         output_option(
-            "yaml", "json", "jsonpatch", "patch", *READER_OUTPUTS, *REPORT_FORMATS
+            "yaml",
+            "kyaml",
+            "json",
+            "jsonpatch",
+            "patch",
+            "requests",
+            *READER_OUTPUTS,
+            *REPORT_FORMATS,
         ),
         *SELECTION_OPTIONS,
         *MERGE_OPTIONS,
     ),
     example="apply -f new.yaml --live live.yaml --last-applied old.yaml",
-    exit_codes="0 done, 1 done with warnings and --strict, 2 an error,\n3 done in part",
+    exit_codes="0 done, 1 done with warnings and --strict, 2 an error,\n"
+    "or a server would refuse an object, 3 done in part",
 )
 
 
@@ -270,57 +293,82 @@ def _rows(
     inputs.skip(only_last, "applied last, but not in the new configuration")
 
 
-def _outcome(
-    row: ObjectRow,
-    *,
-    inputs: Inputs,
-    selection: Selection,
-    settings: Settings,
-    overwrite: bool,
-    has_file: bool,
-    shows: Callable[[Path, str], bool] | None,
-) -> ObjectOutcome | None:
-    row = row.in_namespace_of(row.partners[0])
-    new, live, last = load_row(row, inputs)
-    if not selection.has_labels(new):
-        return None
-    with concerning(new.document, new.label):
-        schema, note = selection.schemas.of_any(new)
-        with_defaults = selection.schemas.with_defaults
-        versions, source = Versions(None, new.value, None), ""
-        if live is not None:
-            last_applied, source = _last_applied(live, last, has_file=has_file)
-            versions = _annotate(last_applied, new.value, live.value)
-        masks = settings.masks(
-            {
-                "live": versions.live,
-                "last applied": versions.last_applied,
-                "new": versions.modified,
-            }
+class ApplyCommand(msgspec.Struct, frozen=True):
+    """What ``smp apply`` does with each row of objects.
+
+    ``has_file`` says that what was applied last is in files.
+    """
+
+    inputs: Inputs
+    selection: Selection
+    settings: CommandSettings
+    overwrite: bool
+    has_file: bool
+
+    def apply(
+        self, row: ObjectRow, *, shows: Callable[[Path, str], bool] | None
+    ) -> ObjectOutcome | None:
+        """Apply as kubectl does; ``shows`` tells which causes are wanted."""
+        row = row.in_namespace_of(row.partners[0])
+        new, live, last = load_row(row, self.inputs)
+        if not self.selection.has_labels(new):
+            return None
+        with concerning(new.document, new.label):
+            schema, note = self.selection.schemas.of_any(new)
+            versions, source = Versions(None, new.value, None), ""
+            if live is not None:
+                last_applied, source = _last_applied(live, last, has_file=self.has_file)
+                versions = _annotate(last_applied, new.value, live.value)
+            masks = self.settings.masks(
+                {
+                    "live": versions.live,
+                    "last applied": versions.last_applied,
+                    "new": versions.modified,
+                }
+            )
+            masked = versions.masked(masks)
+            operation = self._begin(row, schema, masks)
+            # Without a live object kubectl creates it, and sends no patch.
+            if masked.live is None:
+                outcome = operation.create(masked.modified)
+            else:
+                outcome = operation.apply(
+                    masked, overwrite=self.overwrite, notes=[source], shows=shows
+                )
+        outcome = _as_applied(outcome, row, note)
+        # The other formats print the object with its values. They are put back only
+        # here, so that no error of the operation can show one.
+        is_masked = self.settings.is_for_a_reader
+        return outcome if is_masked else _unmask(outcome, masks)
+
+    def _begin(self, row: ObjectRow, schema: Schema, masks: Masks) -> ObjectOperation:
+        with_defaults = self.selection.schemas.with_defaults
+        return ObjectOperation(row.entry, schema, self.settings, masks, with_defaults)
+
+    def apply_server_side(self, row: ObjectRow) -> ObjectOutcome | None:
+        """Apply as a field manager."""
+        from smp.cli._server_side import (  # noqa: PLC0415  # 60 ms, for one option
+            for_a_reader,
+            server_side_outcome,
         )
-        masked = versions.masked(masks)
-        # Without a live object kubectl creates it, and sends no patch.
-        if masked.live is None:
-            outcome = created_outcome(
-                row.entry, masked.modified, schema, settings, masks, with_defaults
-            )
-        else:
-            outcome = applied_outcome(
-                row.entry,
-                masked,
-                schema,
-                settings,
-                masks,
-                with_defaults,
-                overwrite=overwrite,
-                notes=[source],
-                shows=shows,
-            )
-    outcome = _as_applied(outcome, row, note)
-    if settings.is_for_a_reader:
+
+        row = row.in_namespace_of(row.partners[0])
+        new, live, _ = load_row(row, self.inputs)
+        if not self.selection.has_labels(new):
+            return None
+        with concerning(new.document, new.label):
+            schema, note = self.selection.schemas.of_any(new, without=_WITHOUT_SCHEMA)
+            operation = self._begin(row, schema, self.settings.masks({}))
+            path = self.selection.schemas.path_of(new.value)
+            outcome = server_side_outcome(operation, new, live, path)
+        outcome = _as_applied(outcome, row, note)
+        if self.settings.is_for_a_reader:
+            return for_a_reader(outcome, self.settings)
         return outcome
-    # The other formats print the object with its values. They are put back only here,
-    # so that no error of the operation can show one.
+
+
+def _unmask(outcome: ObjectOutcome, masks: Masks) -> ObjectOutcome:
+    """Return an outcome with the values that masks stand for."""
     return msgspec.structs.replace(
         outcome,
         before=masks.unmask(outcome.before),
@@ -328,31 +376,6 @@ def _outcome(
         patch=masks.unmask(outcome.patch),
         kubectl_patch=masks.unmask(outcome.kubectl_patch),
     )
-
-
-def _server_side_outcome(
-    row: ObjectRow,
-    *,
-    inputs: Inputs,
-    selection: Selection,
-    settings: Settings,
-) -> ObjectOutcome | None:
-    from smp.cli._server_side import (  # noqa: PLC0415  # 60 ms, for one option
-        for_a_reader,
-        server_side_outcome,
-    )
-
-    row = row.in_namespace_of(row.partners[0])
-    new, live, _ = load_row(row, inputs)
-    if not selection.has_labels(new):
-        return None
-    with concerning(new.document, new.label):
-        schema, note = selection.schemas.of_any(new, without=_WITHOUT_SCHEMA)
-        outcome = server_side_outcome(
-            row.entry, new, live, schema, settings, selection.schemas.with_defaults
-        )
-    outcome = _as_applied(outcome, row, note)
-    return for_a_reader(outcome, settings) if settings.is_for_a_reader else outcome
 
 
 def _as_applied(outcome: ObjectOutcome, row: ObjectRow, note: str) -> ObjectOutcome:

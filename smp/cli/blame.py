@@ -12,26 +12,27 @@ from typing import Final
 
 import msgspec
 
+from smp._values.path_patterns import Pattern, pattern_of
+from smp._values.values import JSON
 from smp.cli._commands import Argument, Command, CommandOption, switch
 from smp.cli._errors import UsageError, concerning, printable
 from smp.cli._identity import ObjectIdentity
 from smp.cli._inputs import Inputs
 from smp.cli._objects import ObjectRow
 from smp.cli._options import (
-    Settings,
-    declared,
+    CommandSettings,
+    declare,
     output_option,
-    shared_options,
+    share_options,
 )
-from smp.cli._outputs import YAML_SEPARATOR, Line, has_colours, styled_text
+from smp.cli._outputs import YAML_SEPARATORS, Line, has_colours, style_text
 from smp.cli._run import Work, run
 from smp.cli._selection import Selection
 from smp.documents import dump_json, yaml_lines
+from smp.errors import ApplyWarning
 from smp.managed_fields import AbsentField, Blame, BlamedValue, Owner, Ownership, blame
-from smp.path_patterns import Pattern, pattern_of
 from smp.paths import Path, Step
 from smp.reports import Layout
-from smp.values import JSON
 
 _HEADING: Final = "bold"
 _OWNER: Final = "cyan"
@@ -50,6 +51,7 @@ class Wanted(msgspec.Struct, frozen=True):
     patterns: tuple[Pattern, ...] = ()
     managers: frozenset[str] = frozenset()
     unowned: bool = False
+    managed_fields: bool = False
 
     def has_owners(self, owners: Iterable[Owner], ownership: Ownership) -> bool:
         """Tell whether fields of these owners are selected."""
@@ -63,7 +65,7 @@ class Wanted(msgspec.Struct, frozen=True):
 class BlameOutcome(msgspec.Struct, frozen=True):
     """The owners of the fields of one object, as far as they are asked for.
 
-    ``selected`` tells which values of the blame are shown.
+    ``select`` tells which values of the blame are shown.
     """
 
     identity: ObjectIdentity
@@ -71,8 +73,7 @@ class BlameOutcome(msgspec.Struct, frozen=True):
     blame: Blame
     selected: tuple[bool, ...]
     absent: tuple[AbsentField, ...]
-    warnings: tuple[str, ...] = ()
-    is_faulty: bool = False
+    messages: tuple[ApplyWarning, ...] = ()
     kind_note: str = ""
     problems: tuple[str, ...] = ()
 
@@ -114,7 +115,7 @@ class BlameOutcome(msgspec.Struct, frozen=True):
                 yield value
 
 
-def selected(blame: Blame, wanted: Wanted) -> tuple[bool, ...]:
+def select(blame: Blame, wanted: Wanted) -> tuple[bool, ...]:
     """Tell which values of an object are to be shown."""
     found: list[bool] = []
     # For each value above the current one: what is left of the patterns that match it,
@@ -134,7 +135,7 @@ def selected(blame: Blame, wanted: Wanted) -> tuple[bool, ...]:
     return tuple(found)
 
 
-def selected_absent(blame: Blame, wanted: Wanted) -> tuple[AbsentField, ...]:
+def select_absent(blame: Blame, wanted: Wanted) -> tuple[AbsentField, ...]:
     """Return the fields that the object lacks, and that are to be shown."""
     found: list[AbsentField] = []
     for field in blame.absent:
@@ -274,8 +275,8 @@ def report_lines(outcome: BlameOutcome) -> Iterator[Line]:
         yield _field_line(value.path, value.owners)
     for field in outcome.absent:
         yield [*_field_line(field.path, field.owners), (" (not in the object)", _NOTE)]
-    for warning in outcome.warnings:
-        yield [(f"  warning: {printable(warning)}", _WARNING)]
+    for warning in outcome.messages:
+        yield [(f"  warning: {printable(str(warning))}", _WARNING)]
     yield []
 
 
@@ -306,7 +307,7 @@ def record(outcome: BlameOutcome) -> str:
             ],
             "unowned": [str(value.path) for value in fields if not value.owners],
             "absent": [_owned(field.path, field.owners) for field in outcome.absent],
-            "warnings": [*outcome.warnings],
+            "warnings": [str(warning) for warning in outcome.messages],
         }
     )
 
@@ -337,7 +338,7 @@ def run_blame(
     managers: tuple[str, ...],
     unowned: bool,
     show_managed_fields: bool,
-    settings: Settings,
+    settings: CommandSettings,
 ) -> int:
     """Print each object with the managers that own its fields.
 
@@ -359,7 +360,7 @@ def run_blame(
         patterns = tuple(pattern_of(path) for path in paths)
     except ValueError as error:
         raise UsageError(f"Invalid value for '--path': {error}") from None
-    wanted = Wanted(patterns, frozenset(managers), unowned=unowned)
+    wanted = Wanted(patterns, frozenset(managers), unowned, show_managed_fields)
     entries = inputs.listing(targets, at_once=True)
     inputs.end_listings()
     selection = Selection(settings, inputs, entries)
@@ -369,14 +370,13 @@ def run_blame(
         selection=selection,
         settings=settings,
         wanted=wanted,
-        show_managed_fields=show_managed_fields,
     )
     rows = [ObjectRow(entry) for entry in selection.of_states(entries)]
     work = Work(compute, _layout_of(settings), nothing="no field is selected")
     return run(rows, work, inputs, settings)
 
 
-COMMAND: Final[Command] = declared(
+COMMAND: Final[Command] = declare(
     run_blame,
     (
         CommandOption(
@@ -406,7 +406,7 @@ COMMAND: Final[Command] = declared(
             metavar="NAME",
             default="",
         ),
-        *shared_options(
+        *share_options(
             "selector",
             "include_kind",
             "show_secrets",
@@ -427,42 +427,43 @@ def _outcome(
     *,
     inputs: Inputs,
     selection: Selection,
-    settings: Settings,
+    settings: CommandSettings,
     wanted: Wanted,
-    show_managed_fields: bool,
 ) -> BlameOutcome | None:
     loaded = inputs.load(row.entry)
     if not selection.has_labels(loaded):
         return None
     masks = settings.masks({"live": loaded.value})
     with concerning(loaded.document, loaded.label):
-        found = blame(masks.mask(loaded.value), show_managed_fields=show_managed_fields)
-    warnings = [str(problem) for problem in found.problems]
-    if not found.owners and not warnings:
-        warnings = [_NO_ENTRIES]
+        found = blame(
+            masks.mask(loaded.value), show_managed_fields=wanted.managed_fields
+        )
+    texts = [str(problem) for problem in found.problems]
+    if not found.owners and not texts:
+        texts = [_NO_ENTRIES]
+    warnings = [ApplyWarning("no-managed-fields", Path(), text) for text in texts]
     outcome = BlameOutcome(
         identity=row.entry.identity,
         place=row.entry.place,
         blame=found,
-        selected=selected(found, wanted),
-        absent=selected_absent(found, wanted),
-        warnings=tuple(warnings),
-        is_faulty=bool(found.problems),
+        selected=select(found, wanted),
+        absent=select_absent(found, wanted),
+        messages=tuple(warnings),
     )
     return None if outcome.is_empty else outcome
 
 
-def _layout_of(settings: Settings) -> Layout[BlameOutcome]:
+def _layout_of(settings: CommandSettings) -> Layout[BlameOutcome]:
     if settings.output == "json":
         return Layout(record, "[\n", ",\n", "\n]\n", empty="[]\n", has_warnings=True)
     is_coloured = has_colours(settings.color)
     if settings.output == "report":
         return Layout(
-            lambda outcome: styled_text(report_lines(outcome), is_coloured=is_coloured),
+            lambda outcome: style_text(report_lines(outcome), is_coloured=is_coloured),
             has_warnings=True,
             has_summary=True,
         )
     return Layout(
-        lambda outcome: styled_text(yaml_with_owners(outcome), is_coloured=is_coloured),
-        separator=YAML_SEPARATOR,
+        lambda outcome: style_text(yaml_with_owners(outcome), is_coloured=is_coloured),
+        separator=YAML_SEPARATORS["yaml"],
     )

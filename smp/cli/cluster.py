@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any, Final
 
 from msgspec.structs import replace
 
-from smp.api_objects import without_managed_fields
+from smp._values.api_objects import drop_managed_fields
+from smp._values.values import JSONObject
 from smp.cli._cluster_inputs import (
     connected,
     manifests_of,
@@ -22,25 +24,28 @@ from smp.cli._cluster_options import (
     FILES,
     MERGE,
     SHOWN,
-    printed_option,
+    TOOLING,
+    print_option,
     timeout_option,
 )
 from smp.cli._cluster_printing import (
     SUFFIXES,
     ProgressLine,
-    applied_line,
-    deleted_line,
+    apply_line,
+    delete_line,
     print_objects,
     print_report,
     print_set,
     print_sets,
+    print_stored,
     ready_line,
     settings_of,
     show_failures,
+    show_requests,
     show_warnings,
 )
 from smp.cli._commands import Argument, Command, CommandGroup, CommandOption, switch
-from smp.cli._errors import Failure, UsageError, printable, report
+from smp.cli._errors import CommandFailure, UsageError, printable, report
 from smp.cli._identity import identity_of
 from smp.cli._interrupts import InterruptNotice
 from smp.cli._options import (
@@ -49,14 +54,18 @@ from smp.cli._options import (
     VALIDATE_OPTION,
     output_option,
 )
-from smp.cli._outputs import write
-from smp.cli._selection import selected_by
+from smp.cli._outputs import YAML_SEPARATORS, write
+from smp.cli._selection import select_by
+from smp.cluster import Cluster, Waited
 from smp.errors import DocumentError
-from smp.values import JSONObject, as_object
 
 # kubectl has 1 for all errors, but for those of diff, where 1 says that there are
 # differences.
 _ERROR: Final = 1
+# The options of an apply that are keywords of the library.
+_WRITING: Final = (
+    *("dry_run", "strict", "force", "validate", "order", "grace_period", "timeout"),
+)
 _OUTPUTS_OF_REPORTS: Final = (*READER_OUTPUTS, *REPORT_FORMATS)
 
 
@@ -77,20 +86,14 @@ def apply_manifests(**options: Any) -> int:
     line_of = None
     if output in (None, "name"):
         suffix = SUFFIXES[options["dry_run"]]
-        line_of = partial(applied_line, suffix=suffix, only_name=output == "name")
+        line_of = partial(apply_line, suffix=suffix, only_name=output == "name")
     line = ProgressLine(line_of)
     with InterruptNotice(line.interrupted):
+        keywords |= {name: options[name] for name in _WRITING}
         done = connected(options, line).apply(
             manifests.objects,
             **keywords,
-            dry_run=options["dry_run"],
-            strict=options["strict"],
-            force=options["force"],
-            validate=options["validate"],
-            order=options["order"],
             cascade=options["cascade"].capitalize(),
-            grace_period=options["grace_period"],
-            timeout=options["timeout"],
             wait=options["timeout"] if options["wait"] else None,
         )
     line.clear()
@@ -102,23 +105,15 @@ def apply_manifests(**options: Any) -> int:
         failed = bool(done.errors) or bool(manifests.inputs.new_problems())
     else:
         show_warnings(done.results)
-        if output in ("json", "yaml"):
-            # As the server has them.
-            stored = [
-                as_object(result.object)
-                for result in done.results
-                if result.object is not None and result.action != "pruned"
-            ]
-            print_objects(stored, output)
+        if output in ("json", *YAML_SEPARATORS):
+            print_stored(done.results, output)
         failed = show_failures(manifests, results)
+    show_requests(done.results)
     if done.stopped:
         report("smp: nothing was written")
     # What does not become ready was applied all the same.
-    for entry in done.waited:
-        if entry.error is not None:
-            Failure(entry.error).show()
-            failed = True
-    return _ERROR if failed else 0
+    is_ready = _show_waited(done.waited)
+    return 0 if is_ready and not failed else _ERROR
 
 
 def show_diff(**options: Any) -> int:
@@ -146,7 +141,7 @@ def show_drift(**options: Any) -> int:
         found = cluster.drift(manifests.objects)
     else:
         # A selector that is wrong is an error of the command line.
-        selected_by(options["selector"])
+        select_by(options["selector"])
         namespace = "" if options["all_namespaces"] else None
         found = cluster.drift(namespace=namespace, selector=options["selector"])
         manifests = manifests_of([each.item.object for each in found])
@@ -178,24 +173,12 @@ def print_live(**options: Any) -> int:
                 found.append(live)
         failed = show_failures(manifests, [])
     else:
-        selected_by(options["selector"])
-        for named, names in _named([resource, *options["names"]]):
-            listed = cluster.list_objects(
-                named,
-                namespace="" if options["all_namespaces"] else None,
-                selector=options["selector"],
-            )
-            # One list is one request, for any number of names.
-            by_name = {identity_of(obj).name: obj for obj in listed}
-            missing += [f"{named} {name}" for name in names if name not in by_name]
-            found += [by_name[name] for name in names if name in by_name]
-            if not names:
-                found += listed
+        found, missing = _list_named(cluster, resource, options)
     for label in missing:
         report(printable(f"smp: error: {label}: not found"))
     # kubectl get leaves them out as well (Go: printers.OmitManagedFieldsPrinter).
     if not options["show_managed_fields"]:
-        found = [without_managed_fields(obj) for obj in found]
+        found = [drop_managed_fields(obj) for obj in found]
     if options["output"] == "name":
         for obj in found:
             # Go: printers.NamePrinter.
@@ -205,6 +188,28 @@ def print_live(**options: Any) -> int:
     elif found or not missing:
         print_objects(found, options["output"])
     return _ERROR if failed or missing else 0
+
+
+def _list_named(
+    cluster: Cluster, resource: str, options: dict[str, Any]
+) -> tuple[list[JSONObject], list[str]]:
+    """Return the objects of a resource that are asked for, and those not found."""
+    found: list[JSONObject] = []
+    missing: list[str] = []
+    select_by(options["selector"])
+    for named, names in _named([resource, *options["names"]]):
+        listed = cluster.list_objects(
+            named,
+            namespace="" if options["all_namespaces"] else None,
+            selector=options["selector"],
+        )
+        # One list is one request, for any number of names.
+        by_name = {identity_of(obj).name: obj for obj in listed}
+        missing += [f"{named} {name}" for name in names if name not in by_name]
+        found += [by_name[name] for name in names if name in by_name]
+        if not names:
+            found += listed
+    return found, missing
 
 
 def _named(arguments: list[str]) -> list[tuple[str, list[str]]]:
@@ -232,11 +237,15 @@ def wait_until_ready(**options: Any) -> int:
     )
     line.clear()
     failed = show_failures(manifests, [])
-    for entry in waited:
-        if entry.error is not None:
-            Failure(entry.error).show()
-            failed = True
-    return _ERROR if failed else 0
+    return 0 if _show_waited(waited) and not failed else _ERROR
+
+
+def _show_waited(waited: Iterable[Waited]) -> bool:
+    """Show what did not become ready; tell whether all did."""
+    errors = [each.error for each in waited if each.error is not None]
+    for error in errors:
+        CommandFailure(error).show()
+    return not errors
 
 
 def delete_objects(**options: Any) -> int:
@@ -244,7 +253,7 @@ def delete_objects(**options: Any) -> int:
     manifests = read_manifests(options)
     line = ProgressLine(
         partial(
-            deleted_line,
+            delete_line,
             suffix=SUFFIXES[options["dry_run"]],
             only_name=options["output"] == "name",
         )
@@ -311,6 +320,7 @@ _DIFF_OUTPUT: Final = output_option(
     "report",
     "side-by-side",
     "yaml",
+    "kyaml",
     "json",
     *REPORT_FORMATS,
     help="What is printed.",
@@ -357,7 +367,7 @@ COMMAND: Final = CommandGroup(
                 timeout_option(
                     "The longest time for --wait, and for a deletion of --force.", "5m"
                 ),
-                printed_option("name", "yaml", "json", *_OUTPUTS_OF_REPORTS),
+                print_option("name", "yaml", "kyaml", "json", *_OUTPUTS_OF_REPORTS),
                 *SHOWN,
             ),
         ),
@@ -378,7 +388,7 @@ COMMAND: Final = CommandGroup(
                 *FILES,
                 *CONNECTION,
                 ALL_NAMESPACES,
-                output_option("yaml", "json", "name", help="What is printed."),
+                output_option("yaml", "kyaml", "json", "name", help="What is printed."),
                 switch("--show-managed-fields", "Print metadata.managedFields, too."),
             ),
             arguments=(
@@ -412,7 +422,7 @@ COMMAND: Final = CommandGroup(
                     default=True,
                 ),
                 timeout_option("The longest time to wait for one object.", "5m"),
-                printed_option("name"),
+                print_option("name"),
             ),
         ),
         "applysets": _Declared(
@@ -427,13 +437,7 @@ COMMAND: Final = CommandGroup(
                     "Have the parent object name exactly the kinds and namespaces of "
                     "the members.",
                 ),
-                CommandOption(
-                    "--tooling",
-                    "The tool that the set belongs to, such as kubectl/v1.37. "
-                    "[default: smp]",
-                    metavar="NAME/VERSION",
-                    default="",
-                ),
+                TOOLING,
                 output_option("text", "json", help="What is printed."),
             ),
             arguments=(Argument("name", kind="text", is_required=False),),

@@ -8,14 +8,24 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec.structs import replace
 
+from smp._strategic import two_way_patch
+from smp._values.last_applied import drop_last_applied, last_applied_configuration
+from smp._values.values import JSON, JSONObject, as_object, same
 from smp.cli._commands import Argument, Command, CommandOption, switch
 from smp.cli._comparing import Comparing
 from smp.cli._errors import UsageError, concerning
 from smp.cli._formats import patch_layout
 from smp.cli._inputs import Inputs
-from smp.cli._live import paired_with_live
-from smp.cli._object_outcomes import ObjectOutcome, unknown_field_notices
-from smp.cli._objects import Entry, EntryPairing, Listing, ObjectRow, rows_of
+from smp.cli._live import pair_with_live
+from smp.cli._object_outcomes import ObjectOutcome, unknown_field_warnings_of
+from smp.cli._objects import (
+    Entry,
+    EntryPairing,
+    Listing,
+    ObjectRow,
+    Pairing,
+    rows_of,
+)
 from smp.cli._options import (
     HAZARDS_OPTION,
     MERGE_OPTIONS,
@@ -23,28 +33,24 @@ from smp.cli._options import (
     REPORT_FORMATS,
     RULES_OPTION,
     SELECTION_OPTIONS,
-    Settings,
-    declared,
+    CommandSettings,
+    declare,
     output_option,
     profile_option,
 )
 from smp.cli._outcomes import (
+    ObjectOperation,
     Versions,
-    applied_outcome,
-    created_outcome,
-    removed_outcome,
+    refusals_of_update,
 )
 from smp.cli._renames import pair_renamed
 from smp.cli._run import Work, load_row, run
-from smp.cli._secrets import Masks
 from smp.cli._selection import Selection, selects_by_name
+from smp.cli._state_pairing import StatePairing
 from smp.comparison import SetAside, is_stored
 from smp.custom_resources import STRATEGIC_MERGE_PATCH, form_of
 from smp.errors import SmpError
-from smp.last_applied import last_applied_configuration, without_last_applied
 from smp.schema.model import AnyType, Schema
-from smp.strategic import two_way_patch
-from smp.values import JSON, JSONObject, as_object, same
 
 if TYPE_CHECKING:
     from smp.hazards import Input
@@ -61,7 +67,7 @@ def run_diff(
     modified: str | None,
     kustomization: str | None,
     live: tuple[str, ...],
-    settings: Settings,
+    settings: CommandSettings,
 ) -> int:
     """Print the patch between two states of objects.
 
@@ -98,7 +104,7 @@ def run_diff(
     entries = inputs.listing(paths, kustomizations, at_once=at_once)
     named = [*original_entries, *entries] if at_once else []
     selection = Selection(settings, inputs, named)
-    entries, live_entries = paired_with_live(
+    entries, live_entries = pair_with_live(
         live,
         selection.of_configuration(entries),
         inputs,
@@ -106,12 +112,10 @@ def run_diff(
         at_once=at_once,
     )
     is_three_way = bool(live)
-    # Of two states of a file, an object with a generated name is one object.
-    originals = EntryPairing(
-        entries,
-        selection.of_states(original_entries),
-        pairs_generated=not is_three_way,
-    )
+    states = selection.of_states(original_entries)
+    originals: Pairing = EntryPairing(entries, states)
+    if not is_three_way:
+        originals = StatePairing(entries, states, inputs)
     lives = EntryPairing(entries, selection.of_states(live_entries))
     operation = DiffOperation(
         inputs, selection, settings, comparing, is_three_way, has_annotations
@@ -122,7 +126,7 @@ def run_diff(
     return run(rows, work, inputs, settings)
 
 
-COMMAND: Final[Command] = declared(
+COMMAND: Final[Command] = declare(
     run_diff,
     (
         CommandOption(
@@ -160,7 +164,9 @@ COMMAND: Final[Command] = declared(
         ),
         profile_option(),
         HAZARDS_OPTION,
-        output_option("yaml", "json", "jsonpatch", *READER_OUTPUTS, *REPORT_FORMATS),
+        output_option(
+            "yaml", "kyaml", "json", "jsonpatch", *READER_OUTPUTS, *REPORT_FORMATS
+        ),
         *SELECTION_OPTIONS,
         *MERGE_OPTIONS,
     ),
@@ -169,16 +175,17 @@ COMMAND: Final[Command] = declared(
         Argument("modified", is_required=False),
     ),
     example="diff old.yaml new.yaml -o report",
-    exit_codes="0 nothing differs, 1 something does, 2 an error,\n3 done in part",
+    exit_codes="0 nothing differs, 1 something does, 2 an error, or a\n"
+    "server would refuse an object, 3 done in part",
 )
 
 
 def _rows(
     entries: Listing,
-    originals: EntryPairing,
-    lives: EntryPairing,
+    originals: Pairing,
+    lives: Pairing,
     inputs: Inputs,
-    settings: Settings,
+    settings: CommandSettings,
     *,
     is_three_way: bool,
 ) -> Iterator[ObjectRow]:
@@ -221,7 +228,7 @@ class DiffOperation(msgspec.Struct, frozen=True):
 
     inputs: Inputs
     selection: Selection
-    settings: Settings
+    settings: CommandSettings
     comparing: Comparing
     is_three_way: bool
     # Whether the live objects say what was applied last.
@@ -249,6 +256,9 @@ class DiffOperation(msgspec.Struct, frozen=True):
             outcome = self._compare(row.entry, states, schema)
         if row.is_renamed and original is not None:
             outcome = replace(outcome, renamed_from=original.label)
+        if not self.is_three_way and row.partners[0] is not None:
+            places = f"{row.partners[0].place} -> {row.entry.place}"
+            outcome = replace(outcome, places=places)
         before: Input = "last-applied" if self.is_three_way else "live"
         inputs_of_row: tuple[tuple[Input, Entry | None], ...] = (
             ("manifest", row.entry),
@@ -267,7 +277,15 @@ class DiffOperation(msgspec.Struct, frozen=True):
         masks = self.settings.masks({"original": obj.value})
         with concerning(obj.document, obj.label):
             schema, _note = self.selection.schemas.of_any(obj)
-        outcome = removed_outcome(row.entry, masks.mask(obj.value), schema)
+        outcome = ObjectOutcome(
+            identity=row.entry.identity,
+            place=row.entry.place,
+            before=masks.mask(obj.value),
+            after=None,
+            type_=schema.type,
+            # As a directive to delete it would.
+            patch={"$patch": "delete"},
+        )
         return outcome.with_notes_of(row)
 
     def _compare(self, entry: Entry, states: States, schema: Schema) -> ObjectOutcome:
@@ -276,23 +294,22 @@ class DiffOperation(msgspec.Struct, frozen=True):
         masks = self.settings.masks(
             {"live": live, "original": original, "modified": states.modified}
         )
+        operation = ObjectOperation(
+            entry, schema, self.settings, masks, self.selection.schemas.with_defaults
+        )
         set_aside: tuple[SetAside, ...] = ()
         if self.is_three_way and live is not None:
-            outcome, set_aside = self._apply(entry, states, live, schema, masks)
+            outcome, set_aside = self._apply(operation, states, live)
         elif self.is_three_way or original is None:
-            outcome = created_outcome(
-                entry,
-                masks.mask(states.modified),
-                schema,
-                self.settings,
-                masks,
-                self.selection.schemas.with_defaults,
-            )
+            outcome = operation.create(masks.mask(states.modified))
         else:
             compared = self.comparing.of_states(original, states.modified, lenient)
             set_aside = compared.set_aside
             old, new = masks.mask(original), masks.mask(compared.aligned)
-            outcome = _compared(entry, old, new, schema, self.settings)
+            outcome = _compare(entry, old, new, schema, self.settings)
+            asked = masks.mask(states.modified)
+            refused = refusals_of_update(old, asked, schema, self.settings)
+            outcome = replace(outcome, warned=(*outcome.warned, *refused))
         # The verdict: what normalizers take for equal stays in the patch.
         former = live if self.is_three_way else original
         if former is None:
@@ -309,24 +326,16 @@ class DiffOperation(msgspec.Struct, frozen=True):
         )
 
     def _apply(
-        self,
-        entry: Entry,
-        states: States,
-        live: JSONObject,
-        schema: Schema,
-        masks: Masks,
+        self, operation: ObjectOperation, states: States, live: JSONObject
     ) -> tuple[ObjectOutcome, tuple[SetAside, ...]]:
         """Compute the three-way patch, and return what it leaves out as well."""
-        lenient = schema.with_unknown_fields(self.settings.unknown_fields)
+        lenient = operation.lenient
         align = self.comparing.of_configuration
         original = states.original
         asked = align(live, states.modified, lenient, original)
         aligned = None if original is None else align(live, original, lenient).aligned
-        versions = Versions(aligned, asked.aligned, live).masked(masks)
-        with_defaults = self.selection.schemas.with_defaults
-        outcome = applied_outcome(
-            entry, versions, schema, self.settings, masks, with_defaults
-        )
+        versions = Versions(aligned, asked.aligned, live)
+        outcome = operation.apply(versions.masked(operation.masks))
         # What was set aside makes it another one than the annotation has.
         if original is not None and _is_annotated(live, original):
             current = [each for each in outcome.hazards if each.code != _STALE]
@@ -347,7 +356,7 @@ class States(msgspec.Struct, frozen=True):
         if original is None:
             return replace(self, original=None)
         # Both have annotations then (Go: GetModifiedConfiguration).
-        return States(without_last_applied(self.modified), original, self.live)
+        return States(drop_last_applied(self.modified), original, self.live)
 
 
 def _is_annotated(live: JSONObject, last_applied: JSONObject) -> bool:
@@ -357,16 +366,16 @@ def _is_annotated(live: JSONObject, last_applied: JSONObject) -> bool:
     except SmpError:
         return False
     return annotated is not None and same(
-        without_last_applied(annotated), without_last_applied(last_applied)
+        drop_last_applied(annotated), drop_last_applied(last_applied)
     )
 
 
-def _compared(
+def _compare(
     entry: Entry,
     original: JSONObject,
     modified: JSONObject,
     schema: Schema,
-    settings: Settings,
+    settings: CommandSettings,
 ) -> ObjectOutcome:
     """Compute the two-way patch, in a form that a server takes for the kind."""
     lenient = schema.with_unknown_fields(settings.unknown_fields)
@@ -385,5 +394,5 @@ def _compared(
         patch,
         media_type=media_type,
         reason=reason,
-        notices=unknown_field_notices(changed, schema, settings),
+        warned=unknown_field_warnings_of(changed, schema, settings),
     )

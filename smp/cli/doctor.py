@@ -21,17 +21,18 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 import smp
+from smp._values.extras import DISTRIBUTION, extra_hint, requirements_of
 from smp.cli._commands import DONE, FOUND, Command
 from smp.cli._errors import printable
 from smp.cli._options import output_option
 from smp.cli._outputs import write, write_json
-from smp.extras import DISTRIBUTION, extra_hint, requirements_of
 from smp.schema.catalog import versions
 
 Engine: TypeAlias = Literal["compiled", "interpreted"]
 
 # The extras for users, and what each is for; the others are for those who change smp.
 _EXTRAS: Final = {
+    "cel": "rules and patterns of definitions",
     "cluster": "smp.cluster over the official Python client",
     "etcd": "smp serve --store etcd://...",
     "fleet": "smp drift, smp.fleet: Arrow batches and Parquet",

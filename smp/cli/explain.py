@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from smp._values.values import ABSENT, JSON, JSONObject, as_text
 from smp.cli._commands import DONE, PARTLY, Argument, Command, CommandOption
 from smp.cli._errors import UsageError, inline, printable
 from smp.cli._inputs import Inputs
@@ -16,27 +17,27 @@ from smp.cli._options import (
     LIVE_OPTIONS,
     REPORT_FORMATS,
     SCHEMA_OPTIONS,
+    SERVER_SIDE_OPTIONS,
+    CommandSettings,
     Schemas,
-    Settings,
     Sources,
-    declared,
+    declare,
     output_option,
 )
-from smp.cli._outputs import write, write_json, write_yaml
+from smp.cli._outputs import YAML_SEPARATORS, write, write_json, write_yaml
 from smp.errors import SmpError, UnknownFieldError, did_you_mean, listing
 from smp.schema.catalog import Catalog, kubernetes
-from smp.schema.descriptions import Description, Descriptions
+from smp.schema.descriptions import Descriptions, TypeDescription
 from smp.schema.model import Field, ListType, ObjectType, ScalarType, Schema, Type
 from smp.schema.resource_names import (
     Named,
     ResourceName,
     find_kind,
     names_of_definitions,
-    published_resources,
+    read_published_resources,
 )
 from smp.schema.sources import crd
 from smp.schema.union_groups import UnionGroup
-from smp.values import ABSENT, JSON, JSONObject, as_text
 
 _COLUMNS: Final = (
     "field",
@@ -80,7 +81,7 @@ def _complete(context: Any, _parameter: object, incomplete: str) -> list[str]:
         if not words:
             resources = [
                 resource.plural
-                for resource in published_resources()
+                for resource in read_published_resources()
                 if (resource.api_version, resource.kind) in kinds
             ]
             api_versions = [api_version for api_version, _ in kinds]
@@ -112,7 +113,7 @@ def run_explain(
     new_paths: tuple[str, ...],
     live_paths: tuple[str, ...],
     last_paths: tuple[str, ...],
-    settings: Settings,
+    settings: CommandSettings,
 ) -> int:
     """Show what the fields of a kind are, or why an apply does (not) change them.
 
@@ -129,14 +130,20 @@ def run_explain(
     With -f FILE it says of each field of the objects in it why `kubectl apply` changes
     it or does not, and what would change it: `smp explain -f FILE --live FILE [PATH]`.
     Without a PATH, fields that are as expected are left out. -o json is for programs,
-    and the other formats are those of smp apply.
+    and the other formats are those of smp apply. With --server-side it says of each
+    conflict whose the field is, and what it leads to to give it up, to share it, and to
+    take it.
     """
     if new_paths or live_paths or last_paths:
         return _explain_apply(words, new_paths, live_paths, last_paths, settings)
+    if settings.server_side:
+        raise UsageError("--server-side is for what -f FILE --live FILE says")
     if settings.output in _REPORTS:
         raise UsageError(f"-o {settings.output} is for what -f FILE --live FILE says")
     if not words:
         raise UsageError("give a type: smp explain deploy, or -f FILE --live FILE")
+    if words[0].endswith(_FILES):
+        raise UsageError(f"{words[0]} is no type; did you mean -f {words[0]}?")
     sources = Sources()
     inputs = Inputs()
     catalog = Schemas(settings, inputs, sources).catalog
@@ -148,13 +155,37 @@ def run_explain(
     custom = names_of_definitions(sources.definitions)
     named = _named(words, catalog, custom)
     schema = catalog.schema(named.api_version, named.kind)
+    facts, type_, rows = _describe_kind(named, schema, descriptions)
+    unions = _unions(type_)
+    if settings.output == "report":
+        write(_heading(facts, unions) + _paragraphs(rows))
+        return code
+    if settings.output == "table":
+        write(_heading({**facts, "description": ""}, unions) + _table(rows))
+        return code
+    document: JSONObject = {
+        **facts,
+        "unions": [_union_facts(union) for union in unions],
+        "fields": [*rows],
+    }
+    if settings.output in YAML_SEPARATORS:
+        write_yaml(document, settings.output)
+    else:
+        write_json([document])
+    return code
+
+
+def _describe_kind(
+    named: Named, schema: Schema, descriptions: Descriptions
+) -> tuple[JSONObject, Type, list[JSONObject]]:
+    """Return the facts of a kind, or of the field that is named, and its fields."""
     facts: JSONObject = {
         "api_version": named.api_version,
         "kind": named.kind,
         "source": schema.source,
     }
     type_ = schema.type
-    description = Description()
+    description = TypeDescription()
     # A kind is an object, unless a document says less of it.
     if isinstance(type_, ObjectType):
         description = descriptions.of_type(type_.name)
@@ -168,28 +199,11 @@ def run_explain(
         type_ = field.type
     texts = [description.text, description.type_text]
     facts["description"] = "\n\n".join(text for text in texts if text)
-    unions = _unions(type_)
     rows = [
         _facts(field, descriptions.of_field(description, field.name))
         for field in _fields(type_)
     ]
-
-    if settings.output == "report":
-        write(_heading(facts, unions) + _paragraphs(rows))
-        return code
-    if settings.output == "table":
-        write(_heading({**facts, "description": ""}, unions) + _table(rows))
-        return code
-    document: JSONObject = {
-        **facts,
-        "unions": [_union_facts(union) for union in unions],
-        "fields": [*rows],
-    }
-    if settings.output == "yaml":
-        write_yaml([("", document)])
-    else:
-        write_json([document])
-    return code
+    return facts, type_, rows
 
 
 def _explain_apply(
@@ -197,7 +211,7 @@ def _explain_apply(
     new_paths: tuple[str, ...],
     live_paths: tuple[str, ...],
     last_paths: tuple[str, ...],
-    settings: Settings,
+    settings: CommandSettings,
 ) -> int:
     """Show the causes of what an apply does to objects."""
     from smp.cli.apply import Explained, run_apply  # noqa: PLC0415  # 130 ms; fields need none
@@ -220,7 +234,9 @@ def _explain_apply(
     )
 
 
-COMMAND: Final[Command] = declared(
+# How the names of files end, and no names of types.
+_FILES: Final = (".yaml", ".yml", ".json")
+COMMAND: Final[Command] = declare(
     run_explain,
     (
         CommandOption(
@@ -232,7 +248,8 @@ COMMAND: Final[Command] = declared(
             is_repeatable=True,
         ),
         *LIVE_OPTIONS,
-        output_option("report", "table", "yaml", "json", *_REPORTS),
+        *SERVER_SIDE_OPTIONS,
+        output_option("report", "table", "yaml", "kyaml", "json", *_REPORTS),
         *SCHEMA_OPTIONS,
     ),
     arguments=(
@@ -246,6 +263,7 @@ COMMAND: Final[Command] = declared(
         ),
     ),
     example="explain deploy spec.template.spec.volumes",
+    exit_codes="0 done, 1 done with warnings and --strict, 2 an error,\n3 done in part",
 )
 
 
@@ -322,7 +340,7 @@ def _unions(type_: Type) -> tuple[UnionGroup, ...]:
     return type_.unions if isinstance(type_, ObjectType) else ()
 
 
-def _facts(field: Field, description: Description) -> JSONObject:
+def _facts(field: Field, description: TypeDescription) -> JSONObject:
     type_ = field.type
     facts: JSONObject = {
         "field": field.name,
@@ -398,7 +416,7 @@ def _heading(facts: JSONObject, unions: Iterable[UnionGroup]) -> str:
     ]
     lines += [f"{'union:':<13} {_sentence(union)}" for union in unions]
     if facts["description"]:
-        lines += ["description:", *_wrapped(facts["description"], indent=2)]
+        lines += ["description:", *_wrap(facts["description"], indent=2)]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -417,8 +435,8 @@ def _paragraphs(rows: list[JSONObject]) -> str:
             if _text(row[name])
         ]
         if details:
-            lines += _wrapped("; ".join(details), indent=4)
-        lines += [*_wrapped(row["description"], indent=4), ""]
+            lines += _wrap("; ".join(details), indent=4)
+        lines += [*_wrap(row["description"], indent=4), ""]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -438,7 +456,7 @@ def _table(rows: list[JSONObject]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _wrapped(text: JSON, *, indent: int) -> list[str]:
+def _wrap(text: JSON, *, indent: int) -> list[str]:
     """Return the lines of a text, as kubectl explain breaks them: at 80 columns."""
     # A list or an example in a description has lines of its own.
     lines: list[str] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -14,24 +15,25 @@ from smp.cli._commands import (
     Command,
     CommandOption,
 )
-from smp.cli._errors import UsageError, printable, report
-from smp.cli._inputs import Inputs
+from smp.cli._errors import CommandFailure, UsageError, printable, report
+from smp.cli._exit_codes import Tally
+from smp.cli._inputs import NOT_AN_OBJECT, Inputs, name_of
 from smp.cli._interrupts import Interruption
 from smp.cli._linted import FORM_NAMES, Asked, Linted, Linter, parts_of
 from smp.cli._options import (
+    POLICIES_OPTION,
     SCHEMA_OPTIONS,
+    CommandSettings,
     Schemas,
-    Settings,
     Sources,
-    declared,
+    declare,
     output_option,
-    shared_options,
+    share_options,
 )
-from smp.cli._outputs import Line, has_colours, styled_text, write
-from smp.cli._run import exit_code_of
+from smp.cli._outputs import Line, has_colours, style_text, write
 from smp.cli._workers import results_of
 from smp.documents import Document
-from smp.errors import did_you_mean
+from smp.errors import DocumentError, did_you_mean
 from smp.hazards import HAZARDS
 from smp.lint import LINT
 from smp.reports import Format, Layout, ObjectReport, Printer, number, printer_of
@@ -50,7 +52,7 @@ def run_lint(  # the options of the command
     kind: str,
     severity: str,
     codes: tuple[str, ...],
-    settings: Settings,
+    settings: CommandSettings,
 ) -> int:
     """Find what is wrong with manifests, patches and live objects, before it is sent.
 
@@ -64,32 +66,20 @@ def run_lint(  # the options of the command
     codes. A comment `# smp-lint: ignore=CODE` takes back what is found on its line or
     on the one below it. Values of Secrets are never shown.
     """
-    for code in codes:
-        if code not in LINT and code not in HAZARDS:
-            hint = did_you_mean(code, [*LINT, *HAZARDS])
-            raise UsageError(
-                f"Invalid value for '--ignore': there is no code {code!r}; {hint}"
-            )
+    _require_codes(codes)
     inputs = Inputs(settings.max_bytes)
     sources = Sources()
     schemas = Schemas(settings, inputs, sources)
-    schema: Schema | None = None
-    if kind:
-        custom = names_of_definitions(sources.definitions)
-        named = find_kind(kind, schemas.catalog, custom)
-        if named.path:
-            raise UsageError(
-                f"Invalid value for '--kind': {named.path!r} is behind the kind "
-                f"{named.kind}"
-            )
-        schema = schemas.catalog.schema(named.api_version, named.kind)
-    asked = Asked(
-        as_ or "",
-        patch_type or "",
-        schema,
-        frozenset(codes),
-    )
-    linter = Linter(inputs, schemas, asked)
+    schema = _schema_of(kind, schemas, sources) if kind else None
+    asked = Asked(as_ or "", patch_type or "", schema, frozenset(codes))
+    policies = None
+    if settings.policies:
+        from smp.cli._policies import (  # noqa: PLC0415  # 60 ms, for one option
+            CommandPolicies,
+        )
+
+        policies = CommandPolicies(settings, inputs, schemas)
+    linter = Linter(inputs, schemas, asked, policies)
     inputs.read_definitions_of(paths)
     tally = _Tally(severity)
     computed = closing(results_of(parts_of(inputs, paths), linter, settings.jobs))
@@ -108,19 +98,46 @@ def run_lint(  # the options of the command
         inputs.close()
         for text in composition.end():
             write(text)
+    inputs.problems += [
+        CommandFailure(error) for error in tally.missing_objects(paths, inputs)
+    ]
     for failure in inputs.new_problems():
         tally.failed += 1
         failure.show()
     inputs.skipped += tally.skipped
+    tally.report_unchecked(is_strict=settings.strict)
     if not settings.quiet:
         inputs.report_skipped()
         tally.report_kinds()
         report(f"smp: {tally.summary()}")
-    found = any(tally.levels[name] for name in tally.shown)
-    return exit_code_of(done=tally.forms.total(), failed=tally.failed, found=found)
+    # What a linter finds is what it looks for, whatever a server does with it.
+    found = sum(tally.levels[name] for name in tally.shown)
+    return Tally(tally.forms.total(), tally.failed, found=found).exit_code()
 
 
-COMMAND: Final[Command] = declared(
+def _require_codes(codes: tuple[str, ...]) -> None:
+    """Raise UsageError for a code that nothing has."""
+    for code in codes:
+        if code not in LINT and code not in HAZARDS:
+            hint = did_you_mean(code, [*LINT, *HAZARDS])
+            raise UsageError(
+                f"Invalid value for '--ignore': there is no code {code!r}; {hint}"
+            )
+
+
+def _schema_of(kind: str, schemas: Schemas, sources: Sources) -> Schema:
+    """Return the schema of the kind that patches are of. Raises UsageError."""
+    custom = names_of_definitions(sources.definitions)
+    named = find_kind(kind, schemas.catalog, custom)
+    if named.path:
+        raise UsageError(
+            f"Invalid value for '--kind': {named.path!r} is behind the kind "
+            f"{named.kind}"
+        )
+    return schemas.catalog.schema(named.api_version, named.kind)
+
+
+COMMAND: Final[Command] = declare(
     run_lint,
     (
         CommandOption(
@@ -157,7 +174,8 @@ COMMAND: Final[Command] = declared(
         ),
         output_option("text", "json", "sarif", "junit", "gitlab", "markdown", "html"),
         *SCHEMA_OPTIONS,
-        *shared_options("quiet", "max_bytes", "jobs", "color"),
+        POLICIES_OPTION,
+        *share_options("quiet", "strict", "max_bytes", "jobs", "color"),
     ),
     arguments=(Argument("paths", metavar="PATH...", is_repeatable=True),),
     example="lint new.yaml live.yaml --severity error",
@@ -176,24 +194,61 @@ class _Tally:
         self.forms: Counter[str] = Counter()
         self.levels: Counter[str] = Counter()
         self._kinds: Counter[str] = Counter()
+        self._files: set[str] = set()
+        self._unchecked: dict[str, None] = {}
 
     def add(self, linted: Linted) -> None:
         """Count what was found in a part of a file."""
         self.failed += len(linted.problems)
         self.skipped += linted.skipped
         self._kinds.update(linted.kinds)
+        self._unchecked |= dict.fromkeys(linted.unchecked)
         self.forms.update(FORM_NAMES[form] for form in linted.forms)
         for checked in linted.reports:
+            self._files.add(checked.place.file)
             self.levels.update(
-                finding.level
+                finding.severity
                 for finding in checked.findings
                 if finding.origin != "failure"
             )
 
+    def missing_objects(
+        self, paths: tuple[str, ...], inputs: Inputs
+    ) -> Iterator[DocumentError]:
+        """Yield an error for each file that is named, and has nothing to look at.
+
+        What other tools read, and a patch of which the kind is not known, is skipped.
+        """
+        skipped = {
+            document.source
+            for document, reason in (*self.skipped, *inputs.skipped)
+            if reason != NOT_AN_OBJECT
+        }
+        failed = {
+            name_of(problem.error.source)
+            for problem in inputs.problems
+            if isinstance(problem.error, DocumentError)
+        }
+        for path in dict.fromkeys(paths):
+            is_known = name_of(path) in self._files | skipped | failed
+            if not is_known and not os.path.isdir(path):  # noqa: PTH112  # without pathlib
+                yield DocumentError(
+                    "no Kubernetes object found",
+                    code="no-objects",
+                    source=name_of(path),
+                    hint="an object has apiVersion and kind",
+                )
+
     def as_shown(self, checked: ObjectReport) -> ObjectReport:
         """Return a report with the findings that are shown."""
-        findings = [each for each in checked.findings if each.level in self.shown]
+        findings = [each for each in checked.findings if each.severity in self.shown]
         return msgspec.structs.replace(checked, findings=tuple(findings))
+
+    def report_unchecked(self, *, is_strict: bool) -> None:
+        """Name the definitions with rules that were not checked: once for each."""
+        for text in self._unchecked:
+            report(printable(f"smp: warning: {text}"))
+            self.failed += is_strict
 
     def report_kinds(self) -> None:
         """Name the kinds without a schema."""
@@ -227,7 +282,7 @@ class _Tally:
         return text
 
 
-def _layout_of(settings: Settings) -> Printer:
+def _layout_of(settings: CommandSettings) -> Printer:
     """Return how reports are printed: in the form of compilers, or of other programs.
 
     Raises what ``printer_of`` raises.
@@ -238,7 +293,7 @@ def _layout_of(settings: Settings) -> Printer:
         return printer_of(cast("Format", settings.output), title="smp lint")
     is_coloured = has_colours(settings.color)
     return Layout(
-        lambda checked: styled_text(_lines_of(checked), is_coloured=is_coloured)
+        lambda checked: style_text(_lines_of(checked), is_coloured=is_coloured)
     )
 
 
@@ -250,6 +305,6 @@ def _lines_of(checked: ObjectReport) -> Iterator[Line]:
             remedy = f" ({finding.remedy})" if finding.remedy else ""
             yield [
                 (f"{place}: ", "bold"),
-                (finding.level, _STYLES[finding.level]),
-                (printable(f": {finding.code}: {finding.text}{remedy}"), ""),
+                (finding.severity, _STYLES[finding.severity]),
+                (printable(f": {finding.code}: {finding}{remedy}"), ""),
             ]

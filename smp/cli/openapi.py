@@ -9,6 +9,9 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from smp._storage.enums import without_enums
+from smp._values.extras import extra_hint
+from smp._values.values import JSON
 from smp.cli._commands import (
     DONE,
     Argument,
@@ -20,12 +23,9 @@ from smp.cli._commands import (
 from smp.cli._errors import concerning, report
 from smp.cli._inputs import Inputs
 from smp.cli._options import output_option, profile_option
-from smp.cli._outputs import write_json, write_yaml
-from smp.enums import without_enums
+from smp.cli._outputs import YAML_SEPARATORS, write_json, write_yaml
 from smp.errors import SchemaError
-from smp.extras import extra_hint
 from smp.schema.conversion import to_v2, to_v3
-from smp.values import JSON
 
 
 def convert(*, document: str, version: str, defaults: bool, output: str) -> int:
@@ -84,15 +84,15 @@ def generate(*, paths: tuple[str, ...], profile: str, version: str, output: str)
 
 
 def _write(document: JSON, output: str) -> None:
-    if output == "yaml":
-        write_yaml([("", document)])
+    if output in YAML_SEPARATORS:
+        write_yaml(document, output)
     else:
         write_json([document])
     # The notes on standard error come after the document.
     sys.stdout.flush()
 
 
-_OUTPUT: Final = output_option("json", "yaml", help="Format.")
+_OUTPUT: Final = output_option("json", "yaml", "kyaml", help="Format.")
 _VERSION: Final = CommandOption("--to", parameter="version", choices=("v2", "v3"))
 _DOCUMENT: Final = (Argument("document"),)
 

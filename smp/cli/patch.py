@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Final
 
 import msgspec
 
 from smp import merge_patch
-from smp.cli._commands import Argument, Command, CommandOption
-from smp.cli._errors import Failure, UsageError
+from smp._strategic import apply_patch, is_directive
+from smp._values.values import JSON, as_object, as_text, type_name
+from smp.cli._commands import Argument, Command, CommandOption, switch
+from smp.cli._errors import CommandFailure, UsageError
 from smp.cli._formats import object_layout
 from smp.cli._inputs import Inputs
-from smp.cli._object_outcomes import Notice, ObjectOutcome, unknown_field_notices
-from smp.cli._objects import Object, ObjectRow
+from smp.cli._object_outcomes import (
+    ObjectOutcome,
+    unknown_field_warnings_of,
+)
+from smp.cli._objects import Entry, Object, ObjectRow
 from smp.cli._options import (
     MERGE_OPTIONS,
     READER_OUTPUTS,
+    CommandSettings,
     Schemas,
-    Settings,
-    declared,
+    declare,
     output_option,
 )
 from smp.cli._run import Work, run
 from smp.documents import Document, read_one
-from smp.errors import PatchError, SmpError, UnknownKindError
+from smp.errors import ApplyWarning, PatchError, SmpError, UnknownKindError
 from smp.hazards import Hazard, HazardError, patch_hazards
-from smp.schema.model import ANY, Type
-from smp.strategic import apply_patch
-from smp.values import JSON, type_name
+from smp.paths import Path
+from smp.schema.merge_keys import add_merge_key
+from smp.schema.model import ANY, Schema, Type
 
 _UNSUPPORTED: Final = (
     "no server takes a strategic merge patch for a custom resource (415 Unsupported "
@@ -41,7 +45,7 @@ class Patched(msgspec.Struct, frozen=True):
 
     value: JSON
     type_: Type = ANY
-    notices: tuple[Notice, ...] = ()
+    warned: tuple[ApplyWarning, ...] = ()
     hazards: tuple[Hazard, ...] = ()
 
 
@@ -50,7 +54,10 @@ def run_patch(
     patch_file: str | None,
     text: str | None,
     patch_type: str,
-    settings: Settings,
+    settings: CommandSettings,
+    *,
+    target_only: bool,
+    merge_keys: tuple[tuple[str, str], ...],
 ) -> int:
     """Print every object of TARGET with the patch applied.
 
@@ -68,22 +75,29 @@ def run_patch(
 
     # A strategic merge patch goes by the schema of an object; the other two types patch
     # any JSON value (RFC 7396, RFC 6902).
-    entries = inputs.entries_as_read([target], any_document=patch_type != "strategic")
-    compute = partial(
-        _outcome,
-        patch=patch,
-        patch_type=patch_type,
-        inputs=inputs,
-        schemas=Schemas(settings, inputs),
-        settings=settings,
+    any_document = patch_type != "strategic"
+    entries = inputs.entries_as_read([target], any_document=any_document)
+    if target_only:
+        entries = [*entries]
+        _require_target(patch, entries)
+    schemas = Schemas(settings, inputs)
+    command = PatchCommand(
+        patch, patch_type, inputs, schemas, settings, target_only, merge_keys
     )
     layout = object_layout(settings, inputs, "smp patch")
     # To patch an object twice is no mistake, so duplicates are no reason for a warning.
     rows = (ObjectRow(entry) for entry in entries)
-    return run(rows, Work(compute, layout), inputs, settings)
+    return run(rows, Work(command.patch, layout), inputs, settings)
 
 
-COMMAND: Final[Command] = declared(
+def _read_merge_key(text: str) -> tuple[str, str]:
+    path, _, key = text.partition("=")
+    if not key or not all(path.split(".")):
+        raise ValueError(f"{text!r} is not PATH=KEY, such as spec.rules=name")
+    return path, key
+
+
+COMMAND: Final[Command] = declare(
     run_patch,
     (
         CommandOption(
@@ -103,6 +117,22 @@ COMMAND: Final[Command] = declared(
             choices=("strategic", "merge", "json"),
             default="strategic",
         ),
+        switch(
+            "--target",
+            "Patch the object that the patch names by kind and name, as kustomize "
+            "does, and print the others as they are.",
+            parameter="target_only",
+        ),
+        CommandOption(
+            "--merge-key",
+            "Merge the list at a path of fields by a key of its elements "
+            "(spec.rules=name), where the schema does not say how; [] after a field "
+            "is a list on the way. May be given more than once.",
+            parameter="merge_keys",
+            metavar="PATH=KEY",
+            is_repeatable=True,
+            convert=_read_merge_key,
+        ),
         CommandOption(
             "--hazards",
             "Elements with one merge key in a list that the patch changes: warn, or "
@@ -110,7 +140,7 @@ COMMAND: Final[Command] = declared(
             choices=("warn", "error"),
             default="warn",
         ),
-        output_option("yaml", "json", "jsonpatch", *READER_OUTPUTS),
+        output_option("yaml", "kyaml", "json", "jsonpatch", *READER_OUTPUTS),
         *MERGE_OPTIONS,
     ),
     arguments=(Argument("target"),),
@@ -119,71 +149,156 @@ COMMAND: Final[Command] = declared(
 )
 
 
-def _outcome(
-    row: ObjectRow,
-    *,
-    patch: Document,
-    patch_type: str,
-    inputs: Inputs,
-    schemas: Schemas,
-    settings: Settings,
-) -> ObjectOutcome:
-    target = inputs.load_document(row.entry)
-    label = row.entry.label
-    try:
-        if patch_type == "strategic":
-            patched = _apply_strategic(target, patch.value, schemas, settings)
-        elif patch_type == "merge":
-            patched = Patched(merge_patch.apply(target.value, patch.value))
-        else:
+def _other_object(patch: JSON, target: JSON) -> str:
+    """Return the kind and the name of a patch that names another object than this.
+
+    kustomize takes them for the target of the patch (Go: kyaml, resid.ResId); a server
+    would refuse to change them.
+    """
+    patch_members, members = as_object(patch), as_object(target)
+    kind = as_text(patch_members.get("kind"))
+    name = as_text(as_object(patch_members.get("metadata")).get("name"))
+    former = as_text(as_object(members.get("metadata")).get("name"))
+    is_other_kind = kind not in ("", as_text(members.get("kind")))
+    is_other_name = "" not in (name, former) and name != former
+    return f"{kind} {name}".strip() if is_other_kind or is_other_name else ""
+
+
+def _require_target(patch: Document, entries: list[Entry]) -> None:
+    """Raise Failure where a patch names no object, or none of those that there are."""
+    metadata = as_object(as_object(patch.value).get("metadata"))
+    kind = as_text(as_object(patch.value).get("kind"))
+    name = as_text(metadata.get("name"))
+    found = [(entry.identity.kind, entry.identity.name) for entry in entries]
+    if not kind or not name or (kind, name) not in found:
+        named = f"{kind} {name}".strip() or "no object"
+        error = PatchError(
+            f"the patch names {named}, which is not among the objects",
+            code="no-target",
+        )
+        raise CommandFailure(error, patch)
+
+
+class PatchCommand(msgspec.Struct, frozen=True):
+    """What ``smp patch`` does with each row of objects.
+
+    ``is_for_target`` says that the patch is only for the object that it names.
+    """
+
+    document: Document
+    patch_type: str
+    inputs: Inputs
+    schemas: Schemas
+    settings: CommandSettings
+    is_for_target: bool
+    merge_keys: tuple[tuple[str, str], ...]
+
+    def patch(self, row: ObjectRow) -> ObjectOutcome:
+        """Patch an object. Raises CommandFailure."""
+        target = self.inputs.load_document(row.entry)
+        patched = self._apply(target, row.entry.label)
+        before, after = target.value, patched.value
+        # The other formats print the object, which has to keep its values.
+        if (
+            self.settings.is_for_a_reader
+            and isinstance(before, dict)
+            and isinstance(after, dict)
+        ):
+            masks = self.settings.masks({"before": before, "after": after})
+            before, after = masks.mask(before), masks.mask(after)
+        return ObjectOutcome(
+            row.entry.identity,
+            row.entry.place,
+            before,
+            after,
+            patched.type_,
+            self.document.value,
+            warned=patched.warned,
+            hazards=patched.hazards,
+        )
+
+    def _apply(self, target: Document, label: str) -> Patched:
+        """Apply the patch. An error names the document that has to be corrected."""
+        patch = self.document.value
+        named = _other_object(patch, target.value)
+        if named and self.is_for_target:
+            # kustomize prints the other objects as they are.
+            return Patched(target.value)
+        if named:
+            error = PatchError(
+                f"the patch is of another object: {named}",
+                code="other-object",
+                hint="--target applies it to the object that it names; leave out its "
+                "kind and name to patch this one",
+            )
+            raise CommandFailure(error, self.document, label)
+        try:
+            if self.patch_type == "strategic":
+                obj = Object.of(target)
+                schema = _schema_with_keys(obj, self.schemas, self.merge_keys)
+                return _apply_strategic(obj, patch, schema, self.settings)
+            if self.patch_type == "merge":
+                return Patched(merge_patch.apply(target.value, patch))
             from smp import json_patch  # noqa: PLC0415  # 15 ms, for one type
 
-            patched = Patched(json_patch.apply(target.value, patch.value))
-    # An error names the document that has to be corrected.
-    except PatchError as error:
-        raise Failure(error, patch, label) from None
-    except SmpError as error:
-        if isinstance(error, UnknownKindError) and not error.advice:
-            error.advice = "--type merge patches objects of every kind"
-        raise Failure(error, target, label) from None
+            return Patched(json_patch.apply(target.value, patch))
+        except PatchError as wrong:
+            raise CommandFailure(wrong, self.document, label) from None
+        except SmpError as failure:
+            if isinstance(failure, UnknownKindError) and not failure.advice:
+                failure.advice = (
+                    "--type merge patches objects of every kind, --merge-key PATH=KEY "
+                    "says how a list is merged"
+                )
+            raise CommandFailure(failure, target, label) from None
 
-    before, after = target.value, patched.value
-    # The other formats print the object, which has to keep its values.
-    if (
-        settings.is_for_a_reader
-        and isinstance(before, dict)
-        and isinstance(after, dict)
-    ):
-        masks = settings.masks({"before": before, "after": after})
-        before, after = masks.mask(before), masks.mask(after)
-    return ObjectOutcome(
-        row.entry.identity,
-        row.entry.place,
-        before,
-        after,
-        patched.type_,
-        patch.value,
-        notices=patched.notices,
-        hazards=patched.hazards,
-    )
+
+def _has_directive(patch: JSON) -> bool:
+    """Tell whether a patch has a directive anywhere."""
+    if isinstance(patch, dict):
+        return any(
+            is_directive(name) or _has_directive(member)
+            for name, member in patch.items()
+        )
+    return isinstance(patch, list) and any(_has_directive(each) for each in patch)
+
+
+def _schema_with_keys(
+    obj: Object, schemas: Schemas, merge_keys: tuple[tuple[str, str], ...]
+) -> Schema:
+    try:
+        schema = schemas.of(obj)
+    except UnknownKindError:
+        if not merge_keys:
+            raise
+        # A custom resource without its definition: all but the lists is free-form.
+        schema = Schema.inline({"any": True, "custom": True})
+    for path, key in merge_keys:
+        schema = add_merge_key(schema, path, key)
+    return schema
 
 
 def _apply_strategic(
-    target: Document, patch: JSON, schemas: Schemas, settings: Settings
+    obj: Object, patch: JSON, schema: Schema, settings: CommandSettings
 ) -> Patched:
-    obj = Object.of(target)
-    schema = schemas.of(obj)
     lenient = schema.with_unknown_fields(settings.unknown_fields)
     if not isinstance(patch, dict):
         raise PatchError(
             f"a strategic merge patch is an object, not {type_name(patch)}"
         )
-    result = apply_patch(obj.value, patch, lenient)
+    if schema.is_custom and not _has_directive(patch):
+        # Most patches are of built-in kinds, and take less time than to load this.
+        from smp.managed_fields import local_merge  # noqa: PLC0415
+
+        # By the list types of the definition, as smp apply merges it.
+        result = local_merge({}, patch, obj.value, lenient).object
+    else:
+        result = apply_patch(obj.value, patch, lenient)
     hazards = patch_hazards(obj.value, result, lenient)
     if hazards and settings.hazards == "error":
         raise HazardError(hazards)
-    notices = unknown_field_notices(patch, schema, settings)
+    warned = unknown_field_warnings_of(patch, schema, settings)
     if schema.is_custom:
         # Go: apiextensions-apiserver, crdHandler.ServeHTTP, supportedTypes.
-        notices += (Notice(_UNSUPPORTED, "unsupported-media-type"),)
-    return Patched(result, lenient.type, notices, hazards)
+        warned += (ApplyWarning("unsupported-media-type", Path(), _UNSUPPORTED),)
+    return Patched(result, lenient.type, warned, hazards)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from importlib import resources
 from pathlib import Path
 from typing import Final
 
+from smp._values.values import JSON
 from smp.cli._commands import (
     DONE,
     ERROR,
@@ -16,14 +18,14 @@ from smp.cli._commands import (
     CommandOption,
 )
 from smp.cli._definitions import is_definition
-from smp.cli._errors import Failure, concerning, report
+from smp.cli._errors import CommandFailure, concerning, report
 from smp.cli._inputs import STDIN, Inputs
 from smp.cli._objects import label_of
 from smp.cli._outputs import write, write_bytes
 from smp.comparison import SCHEMA_NAME
+from smp.documents import Document
 from smp.errors import DocumentError
 from smp.schema.catalog import compile_definitions, compile_openapi, versions
-from smp.values import JSON
 
 
 def list_versions() -> int:
@@ -54,16 +56,8 @@ def compile_documents(*, paths: tuple[str, ...], output: str, source: str) -> in
         problem.show()
     failed = len(inputs.problems)
     if definitions:
-        valid: list[JSON] = []
-        for document in definitions:
-            try:
-                with concerning(document, label_of(document)):
-                    compile_definitions(document.value)
-            except Failure as failure:
-                failure.show()
-                failed += 1
-            else:
-                valid.append(document.value)
+        valid = [*_keep_compilable(definitions)]
+        failed += len(definitions) - len(valid)
         if not valid:
             return ERROR
         compiled = compile_definitions(valid, source=source)
@@ -90,6 +84,18 @@ def compile_documents(*, paths: tuple[str, ...], output: str, source: str) -> in
             f"document{'s' if left_out > 1 else ''}"
         )
     return PARTLY if failed else DONE
+
+
+def _keep_compilable(definitions: Iterable[Document]) -> Iterator[JSON]:
+    """Yield the definitions that can be compiled; show what is wrong with others."""
+    for document in definitions:
+        try:
+            with concerning(document, label_of(document)):
+                compile_definitions(document.value)
+        except CommandFailure as failure:
+            failure.show()
+        else:
+            yield document.value
 
 
 COMMAND: Final = CommandGroup(
@@ -119,6 +125,7 @@ COMMAND: Final = CommandGroup(
                 ),
             ),
             arguments=(Argument("paths", is_repeatable=True),),
+            exit_codes="0 done, 2 an error, 3 done in part",
         ),
     },
 )

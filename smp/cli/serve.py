@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from smp._values.extras import extra_hint
 from smp.cli._background import in_background, process_file, stop
 from smp.cli._commands import DONE, Command, CommandOption, switch
 from smp.cli._errors import UsageError, report
@@ -20,8 +21,7 @@ from smp.cli._inputs import Inputs
 from smp.cli._options import KUBERNETES_OPTION, profile_option
 from smp.cli._outputs import write
 from smp.errors import SmpError
-from smp.extras import extra_hint
-from smp.schema.catalog import kubernetes
+from smp.schema.catalog import Catalog, kubernetes
 
 
 def run_serve(**options: Any) -> int:
@@ -37,7 +37,7 @@ def run_serve(**options: Any) -> int:
             _serve(options, _print_line)
         return DONE
 
-    path = _managed_file(options)
+    path = _place_managed_file(options)
     if options["stop"]:
         _print_line(f"smp: stopped process {stop(path)}")
         return DONE
@@ -62,7 +62,7 @@ def _print_line(text: str) -> None:
     write(f"{text}\n")
 
 
-def _managed_file(options: dict[str, Any]) -> Path:
+def _place_managed_file(options: dict[str, Any]) -> Path:
     """Return the file that has the process id of a server in the background."""
     if os.name != "posix":
         raise SmpError("--background and --stop need a POSIX system")
@@ -77,6 +77,26 @@ def _managed_file(options: dict[str, Any]) -> Path:
     return Path(f"{options['kubeconfig']}.pid")
 
 
+def _read_overlay(path: Path, catalog: Catalog) -> dict[str, Any]:
+    overlay: dict[str, Any] = Inputs().document(str(path)).value
+    # Raises for what is not an overlay.
+    catalog.with_overlay(overlay)
+    return overlay
+
+
+def _warn_of_token(options: dict[str, Any]) -> None:
+    """Say where others could read the token."""
+    if not options["tls_cert"]:
+        report(
+            "smp: note: kubectl sends a token over HTTPS only (--tls-cert, --tls-key)"
+        )
+    if os.name == "posix" and options["token_file"].stat().st_mode & 0o077:
+        report(
+            f"smp: note: {options['token_file']} has the token, and is not only for its"
+            " owner (chmod 600)"
+        )
+
+
 def _serve(options: dict[str, Any], ready: Callable[[str], None]) -> None:
     """Serve until SIGTERM; ``ready`` gets a text with the URL when it is ready."""
     server = _import_server("run")
@@ -84,23 +104,12 @@ def _serve(options: dict[str, Any], ready: Callable[[str], None]) -> None:
     _import_server("logs").configure(options["log_level"])
 
     catalog = kubernetes(options["kubernetes"])
-    overlay: dict[str, Any] = {}
-    if options["overlay"]:
-        overlay = Inputs().document(str(options["overlay"])).value
-        # Raises for what is not an overlay.
-        catalog.with_overlay(overlay)
+    overlay = _read_overlay(options["overlay"], catalog) if options["overlay"] else {}
     gates = settings.FeatureGates.parse(options["feature_gates"])
     runtime_config = settings.RuntimeConfig.parse(options["runtime_config"])
     token = _read_token(options["token_file"]) if options["token_file"] else ""
-    if token and not options["tls_cert"]:
-        report(
-            "smp: note: kubectl sends a token over HTTPS only (--tls-cert, --tls-key)"
-        )
-    if token and os.name == "posix" and options["token_file"].stat().st_mode & 0o077:
-        report(
-            f"smp: note: {options['token_file']} has the token, and is not only for its"
-            " owner (chmod 600)"
-        )
+    if token:
+        _warn_of_token(options)
 
     def report_url(url: str) -> None:
         ready(f"smp: serving Kubernetes {catalog.version} at {url}")
@@ -116,6 +125,7 @@ def _serve(options: dict[str, Any], ready: Callable[[str], None]) -> None:
             on_conflict=options["on_conflict"],
             ratchet=options["ratchet"],
             seed=options["seed"],
+            webhooks=_read_webhooks(options["webhooks"]),
         ),
         settings.Listener(
             host=options["host"],
@@ -127,8 +137,19 @@ def _serve(options: dict[str, Any], ready: Callable[[str], None]) -> None:
         options["store"],
         kubeconfig_path=options["kubeconfig"],
         ready=report_url,
-        processes=options["processes"],
     )
+
+
+def _read_webhooks(texts: tuple[str, ...]) -> dict[str, str]:
+    webhooks = {}
+    for text in texts:
+        service, equals, url = text.partition("=")
+        if not equals or "/" not in service or "://" not in url:
+            raise UsageError(
+                f"Invalid value for '--webhook': {text!r} is not NAMESPACE/NAME=URL"
+            )
+        webhooks[service] = url
+    return webhooks
 
 
 def _read_token(path: Path) -> str:
@@ -186,14 +207,6 @@ COMMAND: Final = Command(
             metavar="URL",
             default="memory:",
         ),
-        CommandOption(
-            "--processes",
-            "Serve with so many processes on one port, so that more than one processor "
-            "works.",
-            kind="integer",
-            minimum=1,
-            default=1,
-        ),
         _FileOption("--kubeconfig", "Write a kubeconfig for this server to this file."),
         switch(
             "--background",
@@ -228,8 +241,8 @@ COMMAND: Final = Command(
         profile_option(),
         CommandOption(
             "--on-conflict",
-            "What to do with a union member that a strategic merge patch sets beside "
-            "another choice: clear it with a warning, or refuse the patch.",
+            "What to do with a union member that a request sets beside another "
+            "choice: clear it with a warning, or refuse the request.",
             choices=("clear", "error"),
             default="clear",
         ),
@@ -250,6 +263,14 @@ COMMAND: Final = Command(
             "--seed",
             "Make uids and other random values the same in each run.",
             kind="integer",
+        ),
+        CommandOption(
+            "--webhook",
+            "Where a service is served that configurations of webhooks name; it may go "
+            "on with a path. Repeatable.",
+            parameter="webhooks",
+            metavar="NAMESPACE/NAME=URL",
+            is_repeatable=True,
         ),
         CommandOption(
             "--runtime-config",

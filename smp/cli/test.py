@@ -25,7 +25,7 @@ from smp.cli._commands import (
     Command,
     switch,
 )
-from smp.cli._errors import Failure, printable
+from smp.cli._errors import CommandFailure, printable
 from smp.cli._inputs import Inputs, name_of
 from smp.cli._outputs import write
 from smp.errors import DocumentError, SmpError
@@ -38,24 +38,24 @@ def run_test(*, paths: tuple[str, ...], update: bool) -> int:
     after a failure. A failing one is shown with what it expects and what happened;
     one that cannot be run, or a file that holds none, is an error.
     """
-    errors: list[Failure] = []
+    errors: list[CommandFailure] = []
     inputs = Inputs()
 
     # A file may be named twice, or be in a directory that is named as well.
     files: dict[str, None] = {}
     for path in paths:
-        with _collecting(errors):
+        with _collect(errors):
             files |= dict.fromkeys(inputs.files(path, SUFFIXES))
     cases: list[SpecCase] = []
     for file in files:
         # The schema of the format may be in the directory that it describes.
         if Path(file).name != SCHEMA_NAME:
-            with _collecting(errors):
+            with _collect(errors):
                 cases += parse(_text(inputs, file), source=name_of(file))
 
     outcomes: list[CaseOutcome] = []
     for case in cases:
-        with _collecting(errors, case):
+        with _collect(errors, case):
             outcomes.append(run(case))
     failed = [outcome for outcome in outcomes if not outcome.passed]
     for outcome in failed:
@@ -92,12 +92,14 @@ COMMAND: Final = Command(
 
 
 @contextmanager
-def _collecting(errors: list[Failure], case: SpecCase | None = None) -> Iterator[None]:
+def _collect(
+    errors: list[CommandFailure], case: SpecCase | None = None
+) -> Iterator[None]:
     """Add an error to those that there are, so that the other cases run."""
     try:
         yield
     except SmpError as error:
-        errors.append(Failure(error, case))
+        errors.append(CommandFailure(error, case))
 
 
 def _text(inputs: Inputs, name: str) -> str:
@@ -111,14 +113,14 @@ def _text(inputs: Inputs, name: str) -> str:
         ) from None
 
 
-def _update(failed: list[CaseOutcome], errors: list[Failure]) -> None:
+def _update(failed: list[CaseOutcome], errors: list[CommandFailure]) -> None:
     """Make the cases in the files expect what happened."""
     by_source: dict[str, list[CaseOutcome]] = {}
     for outcome in failed:
         by_source.setdefault(outcome.case.source, []).append(outcome)
     # All cases of a file are changed in one text, as each change moves the lines below.
     for source, outcomes in by_source.items():
-        with _collecting(errors):
+        with _collect(errors):
             changes = {outcome.case.index: corrected(outcome) for outcome in outcomes}
             text = updated_text(_text(Inputs(), source), changes, source=source)
             Path(source).write_text(text, encoding="utf-8")

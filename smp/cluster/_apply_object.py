@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Unpack
 
+from smp._values.values import JSONObject
 from smp.cluster._cluster import ApplyKeywords, Cluster
+from smp.documents.objects import objects_of
 from smp.errors import ObjectError
-from smp.objects import objects_of
-from smp.values import JSONObject
 
 
 def apply_object(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from typing import Any, Generic, Literal, Self, TypedDict, TypeVar, Unpack
 
 from smp.cluster import drive
@@ -23,7 +25,9 @@ from smp.cluster.plan.applysets import (
 )
 from smp.cluster.plan.deleting import deleted
 from smp.cluster.plan.differences import differences, drifts, drifts_of_applied
+from smp.cluster.plan.discovery import DiscoveredResource
 from smp.cluster.plan.exchange import Plan, Progress, in_turn, together
+from smp.cluster.plan.failures import NoKindMatchError
 from smp.cluster.plan.objects import Applied, Item
 from smp.cluster.plan.options import (
     ApplyOptions,
@@ -38,9 +42,9 @@ from smp.cluster.plan.reading import Difference
 from smp.cluster.plan.rollback import rollback
 from smp.cluster.plan.schemas import Documents
 from smp.cluster.plan.waiting import Waited, wait
-from smp.errors import ObjectError
+from smp.documents.objects import Objects, objects_of
+from smp.errors import ObjectError, SmpError
 from smp.hazards import Policy
-from smp.objects import Objects, objects_of
 
 T = TypeVar("T")
 TransportT = TypeVar("TransportT")
@@ -52,6 +56,8 @@ class ApplyKeywords(TypedDict, total=False):
     field_manager: str | None
     server_side: bool
     force_conflicts: bool
+    give_up: tuple[str, ...]
+    skip_conflicts: bool
     force: bool
     dry_run: DryRun
     overwrite: bool
@@ -77,6 +83,8 @@ class DiffKeywords(TypedDict, total=False):
     field_manager: str | None
     server_side: bool
     force_conflicts: bool
+    give_up: tuple[str, ...]
+    skip_conflicts: bool
     overwrite: bool
     unions: Literal["clear", "kubectl"]
     hazards: Policy
@@ -281,6 +289,38 @@ class Cluster(_Plans[drive.Transport]):
         (``""``), with labels. Raises NoKindMatchError and ApiError.
         """
         return self._run(self._list(resource, namespace, selector))
+
+    def list_each(
+        self, kinds: Mapping[tuple[str, str, str], str]
+    ) -> Iterator[tuple[tuple[str, str, str], list[dict[str, Any]] | SmpError]]:
+        """List the objects of kinds, page by page, several kinds at one time.
+
+        ``kinds`` are group, kind and namespace, with the apiVersion to read. Each is
+        yielded with its objects, or with why they cannot be listed. Raises ApiError
+        and BrokenConnectionError where the server cannot be asked for its kinds.
+        """
+        session = self._session()
+        resources: dict[tuple[str, str, str], DiscoveredResource] = {}
+        for place, api_version in kinds.items():
+            plan = session.discovery.resource(api_version, place[1])
+            try:
+                resources[place] = self._run(plan)
+            except NoKindMatchError as error:
+                yield place, error
+
+        def list_one(
+            place: tuple[str, str, str],
+        ) -> tuple[tuple[str, str, str], list[dict[str, Any]] | SmpError]:
+            try:
+                return place, self._run(listed(resources[place], place[2], ""))
+            except SmpError as error:
+                return place, error
+
+        left = iter(resources)
+        with ThreadPoolExecutor(self._parallel) as threads:
+            # No more are in memory than are read at one time.
+            while some := [*islice(left, self._parallel)]:
+                yield from threads.map(list_one, some)
 
     def applysets(self, *, namespace: str | None = None) -> list[Parent]:
         """Return the ApplySets of a namespace, or of all of them (``""``)."""

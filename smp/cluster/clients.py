@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 from urllib.parse import urlencode
 
 from smp.cluster.drive import AsyncTransport, Transport
-from smp.cluster.plan.exchange import BrokenConnection, Request, Response
+from smp.cluster.plan.exchange import BrokenConnection, PlannedRequest, Response
 
 _Answer: TypeAlias = Response | BrokenConnection
 _SUPPORTED: Final = (
@@ -90,7 +90,7 @@ def _unsupported(client: object, supported: str, where: str) -> TypeError:
     return TypeError(f"{where} takes one of {supported}, and not {name}")
 
 
-def _url(host: str, request: Request) -> str:
+def _url(host: str, request: PlannedRequest) -> str:
     query = f"?{urlencode(request.query)}" if request.query else ""
     return f"{host.rstrip('/')}{request.path}{query}"
 
@@ -109,7 +109,7 @@ def _over_kubernetes(client: Any) -> Transport:
     configuration = client.configuration
     pool = client.rest_client.pool_manager
 
-    def send(request: Request) -> _Answer:
+    def send(request: PlannedRequest) -> _Answer:
         headers = {**client.default_headers, **dict(request.headers)}
         # A hook of the configuration renews a token that expires.
         for setting in configuration.auth_settings().values():
@@ -139,7 +139,7 @@ def _over_kubernetes(client: Any) -> Transport:
 def _over_httpx(client: Any) -> Transport:
     errors = sys.modules[_package(client)]
 
-    def send(request: Request) -> _Answer:
+    def send(request: PlannedRequest) -> _Answer:
         try:
             answer = client.request(**_httpx_arguments(request))
         except (errors.ConnectError, errors.ConnectTimeout) as error:
@@ -154,7 +154,7 @@ def _over_httpx(client: Any) -> Transport:
 def _over_async_httpx(client: Any) -> AsyncTransport:
     errors = sys.modules[_package(client)]
 
-    async def send(request: Request) -> _Answer:
+    async def send(request: PlannedRequest) -> _Answer:
         try:
             answer = await client.request(**_httpx_arguments(request))
         except (errors.ConnectError, errors.ConnectTimeout) as error:
@@ -166,7 +166,7 @@ def _over_async_httpx(client: Any) -> AsyncTransport:
     return send
 
 
-def _httpx_arguments(request: Request) -> dict[str, Any]:
+def _httpx_arguments(request: PlannedRequest) -> dict[str, Any]:
     return {
         "method": request.method,
         "url": request.path,
@@ -190,7 +190,7 @@ def _over_async_kr8s(api: Any) -> AsyncTransport:
     module: Any = sys.modules["kr8s._api"]
     errors = module.httpx
 
-    async def send(request: Request) -> _Answer:
+    async def send(request: PlannedRequest) -> _Answer:
         # kr8s joins the base and the rest. With errors as exceptions, which is its
         # default, it renews credentials that are refused.
         _, root, rest = (*request.path.split("/", 2), "")[:3]
@@ -224,7 +224,7 @@ def _over_kubernetes_asyncio(client: Any) -> AsyncTransport:
     configuration = client.configuration
     rest = client.rest_client
 
-    async def send(request: Request) -> _Answer:
+    async def send(request: PlannedRequest) -> _Answer:
         headers = {**client.default_headers, **dict(request.headers)}
         for setting in (await configuration.auth_settings()).values():
             if setting["value"] is not None:

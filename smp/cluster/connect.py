@@ -11,8 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from smp._values.extras import extra_hint
 from smp.errors import SmpError
-from smp.extras import extra_hint
 
 _SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
@@ -68,13 +68,53 @@ async def async_client_of_context(
     return client, _namespace_of(context, contexts, current)
 
 
+class Contexts:
+    """The contexts of the configuration of kubectl, which is read once."""
+
+    def __init__(self, kubeconfig: str | None = None) -> None:
+        """Read a file in place of those that are found. Raises ConfigurationError."""
+        self._config = _module("kubernetes.config.kube_config")
+        path = kubeconfig or _kubeconfig() or "~/.kube/config"
+        try:
+            self._merged = self._config.KubeConfigMerger(path).config
+            # Without any file there is nothing merged.
+            found = self._merged.value["contexts"] if self._merged else []
+            contexts = [each.value for each in found]
+            self._contexts = {str(each["name"]): each for each in contexts}
+        # As above.
+        except Exception as error:
+            raise _unreadable(error, _module("kubernetes.config"), path) from error
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all contexts, in order."""
+        return [*self._contexts]
+
+    def client(self, name: str) -> tuple[Any, str]:
+        """Return a client of the official package, and the namespace of a context.
+
+        Raises ConfigurationError.
+        """
+        if name not in self._contexts:
+            raise ConfigurationError(f"there is no context {name!r}")
+        try:
+            client = self._config.new_client_from_config_dict(
+                self._merged, name, persist_config=False
+            )
+        # As above.
+        except Exception as error:
+            raise _unreadable(error, _module("kubernetes.config"), "") from error
+        return client, _namespace_of(name, [*self._contexts.values()], {})
+
+
 def _unreadable(
     error: Exception, config: Any, kubeconfig: str | None
 ) -> ConfigurationError:
     """Make the error of a configuration that a client, by ``config``, cannot read."""
     if isinstance(error, config.ConfigException):
         hint = "" if kubeconfig else "name the file in $KUBECONFIG"
-        return ConfigurationError(str(error), hint=hint)
+        named = f"{kubeconfig}: " if kubeconfig else ""
+        return ConfigurationError(f"{named}{error}", hint=hint)
     reason = str(error) or type(error).__name__
     return ConfigurationError(f"cannot read the configuration of kubectl: {reason}")
 

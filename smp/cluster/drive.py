@@ -13,8 +13,8 @@ from smp.cluster.plan.exchange import (
     BrokenConnection,
     Pause,
     Plan,
+    PlannedRequest,
     Progress,
-    Request,
     Response,
     Step,
 )
@@ -28,14 +28,16 @@ PARALLEL: Final = 16
 class Transport(Protocol):
     """Sends a request over a client."""
 
-    def __call__(self, request: Request) -> Response | BrokenConnection:
+    def __call__(self, request: PlannedRequest) -> Response | BrokenConnection:
         """Send it, and return the answer, whatever its status is."""
 
 
 class AsyncTransport(Protocol):
     """Sends a request over a client with asyncio."""
 
-    def __call__(self, request: Request) -> Awaitable[Response | BrokenConnection]:
+    def __call__(
+        self, request: PlannedRequest
+    ) -> Awaitable[Response | BrokenConnection]:
         """Send it, and return the answer, whatever its status is."""
 
 
@@ -61,7 +63,7 @@ def run(
     began = clock()
 
     def answer(step: Step) -> Answer:
-        if isinstance(step, Request):
+        if isinstance(step, PlannedRequest):
             return transport(step)
         if isinstance(step, Progress):
             progress(step)
@@ -100,7 +102,7 @@ async def run_async(
     turns = asyncio.Semaphore(parallel)
 
     async def answer(step: Step) -> Answer:
-        if isinstance(step, Request):
+        if isinstance(step, PlannedRequest):
             return await transport(step)
         if isinstance(step, Progress):
             progress(step)

@@ -5,25 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from smp._storage.update import as_stored
+from smp._values.plain import over_json, require_object
+from smp._values.values import (
+    JSON,
+    Absent,
+    JSONObject,
+    as_object,
+    check_depth,
+    same,
+)
 from smp.comparison._comparison import (
     Comparison,
 )
-from smp.comparison._meanings import Meaning
+from smp.comparison._meanings import TypeNormalizer
 from smp.comparison._reach import reach_of
 from smp.comparison._rules import Rules
-from smp.comparison._walk import NAMESPACE_RULE, SERVER_RULE, Place, Walk
-from smp.paths import Path
-from smp.plain import over_json, require_object
-from smp.schema.model import Schema
-from smp.update import as_stored
-from smp.values import (
-    JSON,
-    JSONObject,
-    as_object,
-    same,
+from smp.comparison._walk import (
+    NAMESPACE_RULE,
+    ROLES,
+    SERVER_RULE,
+    ComparedPlace,
+    ComparisonWalk,
 )
+from smp.schema.model import Schema
+from smp.schema.sides import Sides
 
-_ROOT: Final = Path()
 NO_RULES: Final = Rules()
 
 # What only a stored object has.
@@ -71,6 +78,8 @@ def compared(  # noqa: PLR0913  # two objects, and what is to be set aside
     """
     desired = require_object("desired", desired)
     live = require_object("live", live)
+    check_depth(desired)
+    check_depth(live)
     if same(desired, live):
         return Comparison((), (), desired)
     found = rules.concerning((desired, live))
@@ -79,23 +88,28 @@ def compared(  # noqa: PLR0913  # two objects, and what is to be set aside
         if not _namespace(desired) or not _namespace(live):
             own.append(NAMESPACE_RULE)
         found = (*own, *found)
-    walk = Walk(desired, live, schema, normalizes=normalizes)
-    reading: tuple[JSON, JSON] | None = None
+    walk = ComparisonWalk(desired, live, schema, normalizes=normalizes)
+    values: list[JSON | Absent] = [desired, live]
     if reads and live_is_stored:
-        reading = as_stored(desired, live, schema, profile=profile), live
+        values += [as_stored(desired, live, schema, profile=profile), live]
     elif reads:
-        reading = (
-            as_stored(desired, None, schema, profile=profile),
-            as_stored(live, None, schema, profile=profile),
-        )
-    place = Place((desired, live), reading, Meaning.of(schema), reach_of(found), _ROOT)
-    aligned = walk.aligned(place)
+        values += [
+            as_stored(each, None, schema, profile=profile) for each in (desired, live)
+        ]
+    sides = Sides(values, schema.type, ROLES)
+    meaning = TypeNormalizer.of(schema)
+    aligned = walk.aligned(ComparedPlace(sides, meaning, reach_of(found)))
     differences, set_aside = tuple(walk.differences), tuple(walk.set_aside)
     return Comparison(differences, set_aside, as_object(aligned))
 
 
+@over_json("the object", "obj")
 def is_stored(obj: dict[str, Any]) -> bool:
-    """Tell whether an object was stored by a server."""
+    """Tell whether an object was stored by a server.
+
+    Raises ObjectError for what is no object.
+    """
+    obj = require_object("obj", obj)
     metadata = as_object(obj.get("metadata"))
     return any(metadata.get(name) is not None for name in _STORED)
 

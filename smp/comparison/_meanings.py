@@ -1,13 +1,19 @@
 """What a value means by its type: the normalizer that its type asks for.
 
 The schema of a built-in kind calls a quantity a string. Its Go type tells more
-(smp.typed_storage), and for a custom resource the schema of its definition does.
+(smp._storage.typed_storage), and for a custom resource the schema of its definition
+does.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from smp._storage.typed_storage import BYTES, MICRO_TIME, GoType, storage_plan
+from smp._storage.typed_storage import NUMBER as NUMBER_FORM
+from smp._storage.typed_storage import QUANTITY as QUANTITY_FORM
+from smp._storage.typed_storage import TIME as TIME_FORM
+from smp._values.values import JSON, JSONObject, as_object
 from smp.comparison._normalizers import (
     BASE64,
     DURATION,
@@ -16,12 +22,7 @@ from smp.comparison._normalizers import (
     QUANTITY,
     TIME,
 )
-from smp.schema.model import OPAQUE, Field, ObjectType, Schema, Type
-from smp.typed_storage import BYTES, MICRO_TIME, GoType, storage_plan
-from smp.typed_storage import NUMBER as NUMBER_FORM
-from smp.typed_storage import QUANTITY as QUANTITY_FORM
-from smp.typed_storage import TIME as TIME_FORM
-from smp.values import JSON, JSONObject, as_object
+from smp.schema.model import ObjectType, Schema, Type
 
 _BY_FORM: Final = {
     QUANTITY_FORM: QUANTITY,
@@ -42,30 +43,23 @@ _QUANTITY_PATTERN: Final = (
 _LABEL_SELECTOR: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector"
 
 
-class Meaning:
-    """What is known of the values at a place: their type, Go type and definition."""
+class TypeNormalizer:
+    """What is known of the values at a place beside their type."""
 
-    __slots__ = ("_definition", "_go", "field", "type")
+    __slots__ = ("_definition", "_go")
 
-    def __init__(
-        self, type_: Type, field: Field | None, go: GoType | None, definition: JSON
-    ) -> None:
-        self.type = type_
-        self.field = field
+    def __init__(self, go: GoType | None, definition: JSON) -> None:
         self._go = go
         self._definition = definition
 
     @classmethod
-    def of(cls, schema: Schema) -> Meaning:
+    def of(cls, schema: Schema) -> TypeNormalizer:
         """Return what is known of whole objects."""
-        type_ = schema.type
-        go = storage_plan(schema.types).root(type_)
-        return cls(type_, None, go, schema.structural)
+        go = storage_plan(schema.types).root(schema.type)
+        return cls(go, schema.structural)
 
-    def member(self, name: str) -> Meaning:
+    def member(self, name: str) -> TypeNormalizer:
         """Return what is known of a member of an object."""
-        field = self.type.field(name)
-        type_ = OPAQUE if field is None else field.type
         definition = as_object(self._definition)
         properties = as_object(definition.get("properties"))
         # A structural schema has one of both.
@@ -77,27 +71,21 @@ class Meaning:
             go = None if member is None else member.type
         elif go is not None:
             go = go.inner
-        return Meaning(type_, field, go, properties.get(name, others))
+        return TypeNormalizer(go, properties.get(name, others))
 
     @property
-    def element(self) -> Meaning:
+    def element(self) -> TypeNormalizer:
         """What is known of the elements of a list."""
         go = None if self._go is None else self._go.inner
         items = as_object(self._definition).get("items")
-        return Meaning(self.type.items, None, go, items)
+        return TypeNormalizer(go, items)
 
-    @property
-    def is_set(self) -> bool:
-        """Whether the elements are a set, of which the order says nothing."""
-        return getattr(self.type, "list_type", "") == "set"
-
-    @property
-    def normalizer(self) -> str:
-        """The normalizer that the type asks for, or ""."""
+    def normalizer(self, type_: Type) -> str:
+        """Return the normalizer that the type of the values asks for, or ""."""
         go = self._go
         if go is not None and go.form in _BY_FORM:
             return _BY_FORM[go.form]
-        if isinstance(self.type, ObjectType) and self.type.name == _LABEL_SELECTOR:
+        if isinstance(type_, ObjectType) and type_.name == _LABEL_SELECTOR:
             return LABEL_SELECTOR
         return _of_definition(as_object(self._definition))
 

@@ -13,10 +13,10 @@ from collections import Counter
 from collections.abc import Callable, Hashable
 from typing import Any, Final, TypeAlias
 
-from smp.quantities import read_quantity
-from smp.times import parse_duration, read_time
-from smp.typed_storage import double, octets
-from smp.values import (
+from smp._storage.typed_storage import double, octets
+from smp._values.quantities import read_quantity
+from smp._values.times import parse_duration, read_time
+from smp._values.values import (
     JSON,
     as_list,
     as_object,
@@ -88,7 +88,7 @@ def integer(value: JSON) -> ValueKey:
     return number if number is not None and number in _INT32 else None
 
 
-def printed_number(value: JSON) -> ValueKey:
+def print_number(value: JSON) -> ValueKey:
     """Return a number as Go prints a double."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
@@ -149,7 +149,7 @@ _KEYS: Final[dict[str, Callable[[JSON], ValueKey]]] = {
     DURATION: nanoseconds,
     TIME: read_time,
     BASE64: octets,
-    NUMBER: printed_number,
+    NUMBER: print_number,
     INT_OR_STRING: integer,
     LABEL_SELECTOR: requirements_of,
     SET_ORDER: elements_of_set,

@@ -7,10 +7,10 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from smp._values.path_patterns import Pattern, PatternStep
+from smp._values.values import JSON
 from smp.comparison._normalizers import ON
 from smp.comparison._rules import Rule
-from smp.path_patterns import Pattern, PatternStep
-from smp.values import JSON
 
 # A rule, and what is left of one of its patterns at the place.
 _Rest: TypeAlias = tuple[Rule, Pattern]

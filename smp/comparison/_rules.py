@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import date
 from fnmatch import fnmatchcase
 from typing import Any
 
 import msgspec
 
-from smp.label_selectors import LabelSelector
-from smp.path_patterns import Pattern, pattern_of
-from smp.values import as_object, as_text
+from smp._values.label_selectors import LabelSelector
+from smp._values.path_patterns import Pattern, pattern_of
+from smp._values.values import as_object, as_text
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -22,6 +23,8 @@ class Rule(msgspec.Struct, frozen=True):
     differences at the ``paths``, and below them, are set aside; with ``managers`` those
     where such a manager owns the field. ``normalizers`` are switched on or off there.
     Without ``paths`` that is in the whole object. ``line`` is that of a file of rules.
+    A rule that ``expires`` counts until the end of that day; ``owner`` and ``ticket``
+    say who has to do something about it.
     """
 
     reason: str = ""
@@ -34,6 +37,9 @@ class Rule(msgspec.Struct, frozen=True):
     normalizers: dict[str, bool] = {}
     source: str = ""
     line: int = 0
+    owner: str = ""
+    ticket: str = ""
+    expires: date | None = None
 
     @property
     def label(self) -> str:
@@ -62,10 +68,48 @@ class Rule(msgspec.Struct, frozen=True):
         return _matches(manager, self.managers)
 
 
+class Ownership(msgspec.Struct, frozen=True):
+    """Who owns the objects that a rule chooses: a name, or the value of a label."""
+
+    rule: Rule
+    owner: str = ""
+    label: str = ""
+
+    def owner_of(self, obj: dict[str, Any]) -> str:
+        """Return the owner of an object; "" where this does not say it."""
+        if not self.rule.concerns(obj):
+            return ""
+        metadata = as_object(obj.get("metadata"))
+        return self.owner or as_text(as_object(metadata.get("labels")).get(self.label))
+
+
 class Rules(msgspec.Struct, frozen=True):
-    """The rules of a comparison; a later one wins over those before it."""
+    """The rules of a comparison, and who owns what.
+
+    A later one wins over those before it.
+    """
 
     all: tuple[Rule, ...] = ()
+    owners: tuple[Ownership, ...] = ()
+
+    def owner_of(self, obj: dict[str, Any]) -> str:
+        """Return the owner of an object; "" where there is none."""
+        found = [ownership.owner_of(obj) for ownership in self.owners]
+        return next((owner for owner in reversed(found) if owner), "")
+
+    def at(self, today: date) -> Rules:
+        """Return those that have not expired."""
+        expired = self.expired(today)
+        kept = tuple(rule for rule in self.all if rule not in expired)
+        return Rules(kept, self.owners)
+
+    def expired(self, today: date) -> tuple[Rule, ...]:
+        """Return those that have expired."""
+        return tuple(
+            rule
+            for rule in self.all
+            if rule.expires is not None and rule.expires < today
+        )
 
     @classmethod
     def ignoring(cls, *paths: str, reason: str = "") -> Rules:

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from datetime import date
 from io import BytesIO
 from typing import TYPE_CHECKING, Final, Never
 
+import msgspec
+
+from smp._values.label_selectors import (
+    LabelSelector,
+    SelectorError,
+    parse_label_selector,
+)
+from smp._values.path_patterns import Pattern, pattern_of
+from smp._values.values import JSON, JSONArray, JSONObject, show, type_name
 from smp.comparison._normalizers import NORMALIZERS
-from smp.comparison._rules import Rule, Rules
+from smp.comparison._rules import Ownership, Rule, Rules
 from smp.errors import DocumentError, did_you_mean, listing
-from smp.label_selectors import LabelSelector, SelectorError, parse_label_selector
-from smp.path_patterns import Pattern, pattern_of
 from smp.paths import Path
-from smp.values import JSON, JSONArray, JSONObject, shown, type_name
 
 if TYPE_CHECKING:
     from smp.documents import Positions
@@ -21,13 +28,16 @@ VERSION: Final = 1
 # The JSON Schema of the files, beside this module.
 SCHEMA_NAME: Final = "rules.schema.json"
 
-_FILE: Final = ("version", "rules")
+_FILE: Final = ("version", "rules", "owners")
+# Which objects something is about.
+_CHOICE: Final = ("kinds", "namespaces", "names", "selector")
+_OWNERSHIP: Final = ("owner", "label", *_CHOICE)
 _RULE: Final = (
     "reason",
-    "kinds",
-    "namespaces",
-    "names",
-    "selector",
+    "owner",
+    "ticket",
+    "expires",
+    *_CHOICE,
     "paths",
     "managers",
     "normalizers",
@@ -42,7 +52,8 @@ def read_rules(data: bytes | str, *, source: str = "rules") -> Rules:
     Raises DocumentError with the line, the path and the code ``invalid-rules``; for
     what is neither YAML nor JSON, with the code of that.
     """
-    text = data.encode() if isinstance(data, str) else data
+    # What is not Unicode is found where the text is read.
+    text = data.encode(errors="surrogatepass") if isinstance(data, str) else data
     return _File(text, source).rules()
 
 
@@ -71,11 +82,49 @@ class _File:
         if "rules" not in document:
             self._refuse("rules are missing", root, hint="rules: []")
         rules = self._list(document["rules"], rules_path)
+        owners_path = root / "owners"
+        owners = self._list(document.get("owners", []), owners_path)
         return Rules(
             tuple(
                 self._rule(rule, rules_path / index) for index, rule in enumerate(rules)
-            )
+            ),
+            tuple(
+                self._ownership(owner, owners_path / index)
+                for index, owner in enumerate(owners)
+            ),
         )
+
+    def _ownership(self, value: JSON, path: Path) -> Ownership:
+        ownership = self._object(value, path, _OWNERSHIP)
+        if ("owner" in ownership) == ("label" in ownership):
+            self._refuse("expected either owner or label", path)
+        owner = self._text(ownership.get("owner", ""), path / "owner")
+        label = self._text(ownership.get("label", ""), path / "label")
+        if not owner and not label:
+            self._refuse("expected a text that is not empty", path)
+        return Ownership(self._choice(ownership, path), owner, label)
+
+    def _choice(self, value: JSONObject, path: Path) -> Rule:
+        """Read which objects something is about."""
+        return Rule(
+            kinds=self._texts(value, path, "kinds"),
+            namespaces=self._texts(value, path, "namespaces"),
+            names=self._texts(value, path, "names"),
+            labels=self._selector(value, path),
+            source=self._source,
+            line=self._line_of(path),
+        )
+
+    def _date(self, value: JSONObject, path: Path, name: str) -> date | None:
+        if name not in value:
+            return None
+        text = self._text(value[name], path / name)
+        try:
+            return date.fromisoformat(text)
+        except ValueError:
+            self._refuse(
+                f"expected a day, not {show(text)}", path / name, hint="2026-12-31"
+            )
 
     def _rule(self, value: JSON, path: Path) -> Rule:
         rule = self._object(value, path, _RULE)
@@ -88,17 +137,15 @@ class _File:
                 "managers and normalizers are for rules of their own",
                 path / "normalizers",
             )
-        return Rule(
+        return msgspec.structs.replace(
+            self._choice(rule, path),
             reason=self._text(rule.get("reason", ""), path / "reason"),
-            kinds=self._texts(rule, path, "kinds"),
-            namespaces=self._texts(rule, path, "namespaces"),
-            names=self._texts(rule, path, "names"),
-            labels=self._selector(rule, path),
+            owner=self._text(rule.get("owner", ""), path / "owner"),
+            ticket=self._text(rule.get("ticket", ""), path / "ticket"),
+            expires=self._date(rule, path, "expires"),
             paths=self._patterns(rule, path),
             managers=self._texts(rule, path, "managers"),
             normalizers=self._normalizers(rule, path),
-            source=self._source,
-            line=self._line_of(path),
         )
 
     def _patterns(self, rule: JSONObject, path: Path) -> tuple[Pattern, ...]:
@@ -124,7 +171,7 @@ class _File:
         switches: dict[str, bool] = {}
         for name, is_on in self._object(rule["normalizers"], here, NORMALIZERS).items():
             if not isinstance(is_on, bool):
-                self._refuse(f"expected true or false, not {shown(is_on)}", here / name)
+                self._refuse(f"expected true or false, not {show(is_on)}", here / name)
             switches[name] = is_on
         if not switches:
             self._refuse("expected at least one normalizer", here)

@@ -3,9 +3,9 @@
 Theory of operation
 ===================
 
-The walk goes along the desired and the live object side by side, along their type, and
-along what a server would make of each of them (``smp.update.as_stored``). At each place
-the first of these that holds decides:
+The walk goes along four ``Sides``: the desired and the live object, and what a server
+would make of each of them (``smp._storage.update.as_stored``). At each place the first
+of these that holds decides:
 
 1. The values are the same: nothing to say.
 2. A rule sets aside all that differs here.
@@ -24,28 +24,13 @@ This module is compiled with mypyc (hatch_build.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
-from smp.comparison import _normalizers as normalizers
-from smp.comparison._comparison import (
-    REASONS,
-    RULE,
-    Difference,
-    SetAside,
-)
-from smp.comparison._meanings import Meaning
-from smp.comparison._normalizers import key_of_value
-from smp.comparison._reach import Reach
-from smp.comparison._rules import Rule
-from smp.errors import SmpError
-from smp.last_applied import LAST_APPLIED
-from smp.path_patterns import pattern_of
-from smp.paths import Element, KeyedElement, Path, SetElement, Step, index_of, value_at
-from smp.schema.model import Schema
-from smp.schema.walk import Key, identifying_keys, key_of
-from smp.values import (
+from smp._values.last_applied import LAST_APPLIED
+from smp._values.path_patterns import pattern_of
+from smp._values.values import (
     ABSENT,
     JSON,
     Absent,
@@ -57,6 +42,22 @@ from smp.values import (
     same,
     scalar_key,
 )
+from smp.comparison import _normalizers as normalizers
+from smp.comparison._comparison import (
+    REASONS,
+    RULE,
+    Difference,
+    SetAside,
+)
+from smp.comparison._meanings import TypeNormalizer
+from smp.comparison._normalizers import key_of_value
+from smp.comparison._reach import Reach
+from smp.comparison._rules import Rule
+from smp.errors import SmpError
+from smp.paths import Path
+from smp.schema.model import ListType, Schema, Type
+from smp.schema.sides import Pairing, Roles, Sides
+from smp.schema.walk import identifying_keys, key_of
 
 if TYPE_CHECKING:
     from smp.managed_fields import Owner
@@ -79,83 +80,69 @@ SERVER_RULE: Final = Rule(
 )
 # kubectl gives an object without a namespace that of its context.
 NAMESPACE_RULE: Final = Rule(paths=(pattern_of("metadata.namespace"),))
-# What identifies an element of a list.
-_Identity: TypeAlias = "Key | ScalarKey"
 
 
-class Place:
+# The objects of a comparison, by their number among the values of Sides. Behind them is
+# what a server would make of each, where that is known.
+DESIRED: Final = 0
+LIVE: Final = 1
+_OBJECTS: Final = 2
+ROLES: Final = Roles((DESIRED, LIVE))
+
+
+class ComparedPlace:
     """A place in both objects.
 
-    ``reading`` is what a server would make of both values there; None where that is not
-    known. ``reach`` is what the rules say about it.
+    ``meaning`` is what their type says beside the schema, ``reach`` what the rules say.
     """
 
-    __slots__ = ("desired", "live", "meaning", "path", "reach", "reading")
+    __slots__ = ("_known", "desired", "live", "meaning", "reach", "sides")
 
-    def __init__(
-        self,
-        values: tuple[JSON | Absent, JSON | Absent],
-        reading: tuple[JSON | Absent, JSON | Absent] | None,
-        meaning: Meaning,
-        reach: Reach,
-        path: Path,
-    ) -> None:
-        self.desired, self.live = values
-        self.reading = reading
+    def __init__(self, sides: Sides, meaning: TypeNormalizer, reach: Reach) -> None:
+        self.sides = sides
+        self.desired: JSON | Absent = sides.values[DESIRED]
+        self.live: JSON | Absent = sides.values[LIVE]
         self.meaning = meaning
         self.reach = reach
-        self.path = path
+        # How many of the values have elements that can be told; 0: not looked at yet.
+        self._known: int = 0
 
-    def member(self, name: str) -> Place:
+    @property
+    def path(self) -> Path:
+        """The path of the place."""
+        return self.sides.path
+
+    @property
+    def reading(self) -> list[JSON | Absent]:
+        """What a server would make of both values; empty where that is not known."""
+        return self.sides.values[_OBJECTS:]
+
+    def member(self, name: str) -> ComparedPlace:
         """Return the place of a member of both objects."""
-        desired, live = as_object(self.desired), as_object(self.live)
-        reading = self.reading
-        if reading is not None:
-            reading = (
-                as_object(reading[0]).get(name, ABSENT),
-                as_object(reading[1]).get(name, ABSENT),
-            )
-        return Place(
-            (desired.get(name, ABSENT), live.get(name, ABSENT)),
-            reading,
-            self.meaning.member(name),
-            self.reach.member(name),
-            self.path / name,
+        return ComparedPlace(
+            self.sides.member(name), self.meaning.member(name), self.reach.member(name)
         )
 
-    def element(self, desired_at: int | None, live_at: int | None, step: Step) -> Place:
-        """Return the place of an element, by its index in both lists."""
-        values = (_at(self.desired, desired_at), _at(self.live, live_at))
-        reading = self.reading
-        if reading is not None:
+    def element(
+        self, desired_at: int, live_at: int, pairing: Pairing | None = None
+    ) -> ComparedPlace:
+        """Return the place of an element, by its index in both lists; -1 for none."""
+        if not self._known:
             # A server leaves the elements of a list in their order.
-            is_aligned = _is_as_long(reading[0], self.desired)
-            is_aligned = is_aligned and _is_as_long(reading[1], self.live)
-            reading = (_at(reading[0], desired_at), _at(reading[1], live_at))
-            if not is_aligned:
-                reading = None
+            counts = [len(as_list(value)) for value in self.sides.values]
+            is_aligned = counts[:_OBJECTS] == counts[_OBJECTS:]
+            self._known = len(counts) if is_aligned else _OBJECTS
+        indexes = [desired_at, live_at, desired_at, live_at][: self._known]
+        sides = self.sides.element(indexes, pairing)
         # An element that is gone is found by its index in the live list.
-        index, element = desired_at, values[0]
-        if isinstance(element, Absent):
-            index, element = live_at, values[1]
-        reach = self.reach
-        if index is not None and not isinstance(element, Absent):
-            reach = reach.element(index, element)
-        return Place(values, reading, self.meaning.element, reach, self.path / step)
+        reach, side = self.reach, sides.first_side
+        element = sides.values[side]
+        if not isinstance(element, Absent):
+            reach = reach.element(indexes[side], element)
+        return ComparedPlace(sides, self.meaning.element, reach)
 
 
-def _at(value: JSON | Absent, index: int | None) -> JSON | Absent:
-    elements = as_list(value)
-    if index is None or index >= len(elements):
-        return ABSENT
-    return elements[index]
-
-
-def _is_as_long(value: JSON | Absent, other: JSON | Absent) -> bool:
-    return len(as_list(value)) == len(as_list(other))
-
-
-class Walk:
+class ComparisonWalk:
     """One comparison: what was found so far."""
 
     def __init__(
@@ -168,13 +155,13 @@ class Walk:
     ) -> None:
         self.differences: list[Difference] = []
         self.set_aside: list[SetAside] = []
-        self._versions = (live, desired)
+        self._objects = (desired, live)
         self._schema = schema
         self._normalizes = normalizes
         self._is_secret = schema.kind == "Secret" and schema.api_version == "v1"
-        self._owners: list[tuple[JSONObject, tuple[Owner, ...]]] | None = None
+        self._owners: dict[int, tuple[Owner, ...]] | None = None
 
-    def aligned(self, place: Place) -> JSON | Absent:
+    def aligned(self, place: ComparedPlace) -> JSON | Absent:
         """Return the desired value; the live one where the difference is set aside."""
         desired, live = place.desired, place.live
         if same(desired, live):
@@ -197,13 +184,15 @@ class Walk:
             return self._list(place)
         return self._one_sided(place)
 
-    def _put_aside(self, place: Place, by: str, reason: str = "") -> JSON | Absent:
+    def _put_aside(
+        self, place: ComparedPlace, by: str, reason: str = ""
+    ) -> JSON | Absent:
         self.set_aside.append(
             SetAside(place.path, place.desired, place.live, by, reason or REASONS[by])
         )
         return place.live
 
-    def _normalizer(self, place: Place) -> str:
+    def _normalizer(self, place: ComparedPlace) -> str:
         """Return the normalizer that takes both values for equal, or ""."""
         desired, live, reach = place.desired, place.live, place.reach
         switches = reach.switches
@@ -213,9 +202,9 @@ class Walk:
             return normalizers.EMPTY
         if isinstance(desired, Absent) or isinstance(live, Absent):
             return ""
-        candidates = [place.meaning.normalizer]
+        candidates = [place.meaning.normalizer(place.sides.type)]
         # Go: structured-merge-diff compares sets without the order.
-        if place.meaning.is_set:
+        if _is_set(place.sides.type):
             candidates.append(normalizers.SET_ORDER)
         candidates += [name for name, is_on in switches.items() if is_on]
         for name in candidates:
@@ -226,7 +215,7 @@ class Walk:
                 return name
         return ""
 
-    def _one_sided(self, place: Place) -> JSON | Absent:
+    def _one_sided(self, place: ComparedPlace) -> JSON | Absent:
         """Compare two values that are not both objects, nor both lists."""
         normalizer = self._of_reading(place)
         if normalizer:
@@ -254,18 +243,20 @@ class Walk:
         self.differences.append(Difference(place.path, desired, live))
         return desired
 
-    def _of_reading(self, place: Place) -> str:
+    def _of_reading(self, place: ComparedPlace) -> str:
         """Return the normalizer for what a server would make the same of, or ""."""
-        if place.reading is None or not same(*place.reading):
+        reading = place.reading
+        if not reading or not same(*reading):
             return ""
-        read = place.reading[0]
+        read = reading[0]
         desired, live = place.desired, place.live
         missing = (ABSENT, None)
         # Go: Convert_v1_Secret_To_core_Secret.
         if self._is_secret and place.path.steps[0] in ("data", "stringData"):
             name = normalizers.STRING_DATA
         elif desired not in missing and live not in missing:
-            name = place.meaning.normalizer or normalizers.DEFAULT
+            own = place.meaning.normalizer(place.sides.type)
+            name = own or normalizers.DEFAULT
         else:
             # Go: json tags with omitempty drop zero values, others print them.
             written = live if desired in missing else desired
@@ -273,7 +264,7 @@ class Walk:
             name = normalizers.EMPTY if is_zero else normalizers.DEFAULT
         return name if place.reach.has(name) else ""
 
-    def _object(self, place: Place) -> JSON | Absent:
+    def _object(self, place: ComparedPlace) -> JSON | Absent:
         desired, live = as_object(place.desired), as_object(place.live)
         result: JSONObject = {}
         for name in {**desired, **live}:
@@ -282,37 +273,28 @@ class Walk:
                 below = place.member(name)
                 if self._is_secret and name == "stringData" and not place.path.steps:
                     # What a server makes of it is in data.
-                    below.reading = place.member("data").reading
+                    below.sides.values[_OBJECTS:] = place.member("data").reading
                 value = self.aligned(below)
             if not isinstance(value, Absent):
                 result[name] = value
         return result
 
-    def _list(self, place: Place) -> JSON | Absent:
+    def _list(self, place: ComparedPlace) -> JSON | Absent:
         desired, live = as_list(place.desired), as_list(place.live)
-        meaning = place.meaning
+        type_ = place.sides.type
         before, at = len(self.set_aside), len(self.differences)
-        keys = identifying_keys(meaning.type, meaning.field, live, desired)
+        keys = identifying_keys(type_, place.sides.field, live, desired)
         if keys:
-            result = self._paired(
-                place,
-                [key_of(element, keys) for element in desired],
-                [key_of(element, keys) for element in live],
-                _steps_by_key(keys, desired, live),
-                normalizers.LIST_ORDER,
-            )
-        elif meaning.is_set and _are_unique_scalars(desired, live):
-            result = self._paired(
-                place,
-                [scalar_key(element) for element in desired],
-                [scalar_key(element) for element in live],
-                lambda _index, element: SetElement(element),
-                normalizers.SET_ORDER,
-            )
+            pairing = _pair_by_keys(keys, desired, live)
+            result = self._paired(place, pairing, normalizers.LIST_ORDER)
+        elif _is_set(type_) and _are_unique_scalars(desired, live):
+            values = [[scalar_key(each) for each in every] for every in (desired, live)]
+            pairing = Pairing((), values, is_unique=True, repeated=set())
+            result = self._paired(place, pairing, normalizers.SET_ORDER)
         else:
             result = []
             for index in range(max(len(desired), len(live))):
-                value = self.aligned(place.element(index, index, index))
+                value = self.aligned(place.element(index, index))
                 if not isinstance(value, Absent):
                     result.append(value)
         if len(self.differences) == at:
@@ -336,27 +318,20 @@ class Walk:
         self.set_aside[before:] = by_rules
         return result if by_rules else place.desired
 
-    def _paired(
-        self,
-        place: Place,
-        desired_ids: list[_Identity],
-        live_ids: list[_Identity],
-        step_of: Callable[[int, JSON], Step],
-        order: str,
-    ) -> JSONArray:
+    def _paired(self, place: ComparedPlace, pairing: Pairing, order: str) -> JSONArray:
         """Compare the elements of two lists that have one identity each."""
-        desired, live = as_list(place.desired), as_list(place.live)
+        desired_ids, live_ids = pairing.keys
         desired_at = {identity: at for at, identity in enumerate(desired_ids)}
         live_at = {identity: at for at, identity in enumerate(live_ids)}
         # What is kept of the elements that only the live list has, by the element that
         # both have before it.
-        kept: dict[_Identity | None, JSONArray] = {}
-        previous: _Identity | None = None
+        kept: dict[ScalarKey | None, JSONArray] = {}
+        previous: ScalarKey | None = None
         for at, identity in enumerate(live_ids):
             if identity in desired_at:
                 previous = identity
                 continue
-            value = self.aligned(place.element(None, at, step_of(at, live[at])))
+            value = self.aligned(place.element(-1, at, pairing))
             if not isinstance(value, Absent):
                 kept.setdefault(previous, []).append(value)
 
@@ -369,22 +344,18 @@ class Walk:
                 self._put_aside(place, order)
                 in_order = shared + [i for i in desired_ids if i not in live_at]
             else:
-                steps = [str(step_of(at, live[at])) for at in range(len(live))]
-                new = [str(step_of(at, desired[at])) for at in range(len(desired))]
-                self.differences.append(
-                    Difference(place.path, [*new], [*steps], is_order=True)
-                )
+                self.differences.append(_difference_of_order(place, pairing))
         result = kept.get(None, [])
         for identity in in_order:
-            at = desired_at[identity]
-            step = step_of(at, desired[at])
-            value = self.aligned(place.element(at, live_at.get(identity), step))
+            live_index = live_at.get(identity, -1)
+            below = place.element(desired_at[identity], live_index, pairing)
+            value = self.aligned(below)
             if not isinstance(value, Absent):
                 result.append(value)
             result += kept.get(identity, [])
         return result
 
-    def _trusted(self, place: Place) -> tuple[Rule | None, str]:
+    def _trusted(self, place: ComparedPlace) -> tuple[Rule | None, str]:
         """Return the rule that trusts an owner of the field, and the owner's name."""
         if not place.reach.trusting:
             return None, ""
@@ -392,26 +363,26 @@ class Walk:
         from smp.managed_fields import owned_path  # noqa: PLC0415  # see above
 
         for rule in place.reach.trusting:
-            for version, version_owners in self._owners_of_versions():
-                if value_at(version, place.path) is ABSENT:
+            for side, own in self._owners_by_side().items():
+                if place.sides.values[side] is ABSENT:
                     continue
                 # An atomic list or map is owned as a whole, wherever it differs.
-                path = _by_index(version, place.path)
-                owned = owned_path(version, self._schema, path)
-                for owner in version_owners:
+                path = place.sides.path_in(side)
+                owned = owned_path(self._objects[side], self._schema, path)
+                for owner in own:
                     if rule.trusts(owner.manager) and owner.fields.has(owned):
                         return rule, owner.manager
         return None, ""
 
-    def _owners_of_versions(self) -> list[tuple[JSONObject, tuple[Owner, ...]]]:
+    def _owners_by_side(self) -> dict[int, tuple[Owner, ...]]:
         if self._owners is None:
             from smp.managed_fields import owners  # noqa: PLC0415  # as above
 
-            self._owners = []
-            for version in self._versions:
+            self._owners = {}
+            for side in (LIVE, DESIRED):
                 # Managed fields that no server could read own nothing.
                 with suppress(SmpError):
-                    self._owners.append((version, owners(version)))
+                    self._owners[side] = owners(self._objects[side])
         return self._owners
 
 
@@ -432,34 +403,38 @@ def _are_unique_scalars(*lists: Iterable[JSON]) -> bool:
     return True
 
 
-def _steps_by_key(
-    keys: tuple[str, ...], *lists: JSONArray
-) -> Callable[[int, JSON], Step]:
-    """Return what makes the step of a path of an element, by the keys of its list.
+def _is_set(type_: Type) -> bool:
+    """Tell whether the elements are a set, of which the order says nothing."""
+    return isinstance(type_, ListType) and type_.list_type == "set"
 
-    One key is enough if it tells all elements apart.
+
+def _pair_by_keys(
+    keys: tuple[str, ...], desired: JSONArray, live: JSONArray
+) -> Pairing:
+    """Pair elements by the keys of their list.
+
+    Their paths have one of the keys if that is enough to tell all elements apart.
     """
-    elements = [element for each in lists for element in each]
-    count = len({key_of(element, keys) for element in elements})
+    lists: list[list[ScalarKey]] = [
+        [key_of(element, keys) for element in each] for each in (desired, live)
+    ]
+    together = [*desired, *live]
+    count = len({*lists[0], *lists[1]})
+    names = keys
     for name in keys:
-        if len({key_of(element, (name,)) for element in elements}) == count:
-            return lambda index, element: Element(index, name, as_object(element)[name])
-    ordered = sorted(keys)
-    return lambda _index, element: KeyedElement(
-        tuple((name, as_object(element)[name]) for name in ordered)
+        if len({key_of(element, (name,)) for element in together}) == count:
+            names = (name,)
+            break
+    return Pairing(names, lists, is_unique=True, repeated=set())
+
+
+def _difference_of_order(place: ComparedPlace, pairing: Pairing) -> Difference:
+    desired, live = as_list(place.desired), as_list(place.live)
+    wanted = [place.element(at, -1, pairing).path for at in range(len(desired))]
+    there = [place.element(-1, at, pairing).path for at in range(len(live))]
+    return Difference(
+        place.path,
+        [str(path.steps[-1]) for path in wanted],
+        [str(path.steps[-1]) for path in there],
+        is_order=True,
     )
-
-
-def _by_index(obj: JSONObject, path: Path) -> Path:
-    """Return the path to a value of an object with the indexes of elements there."""
-    steps: list[Step] = []
-    value: JSON = obj
-    for step in path.steps:
-        if isinstance(step, str):
-            steps.append(step)
-            value = as_object(value)[step]
-        else:
-            index = index_of(step, as_list(value))
-            steps.append(index)
-            value = as_list(value)[index]
-    return Path(tuple(steps))

@@ -1,7 +1,16 @@
-"""Patches for custom resources, for which no server takes a strategic merge patch.
+"""Custom resources: whether a server takes them, and patches for them.
 
-A server answers such a patch with 415 (Unsupported Media Type). So the configuration is
-merged into the live object here, and the patch leads from the one to the other:
+``definition_violations`` returns what a server refuses of a definition: ``_definition``
+is the order of the rules, ``_definition_rules`` and ``_schema_rules`` have them, and
+``_declared_types`` compiles the rules in it against its schema.
+
+``validate`` returns what a server refuses of an object by its definition: ``_validate``
+is the order of the checks, ``_structure`` has the keywords of schemas, ``_invariants``
+what schemas do not say, and ``_rules`` the rules in the Common Expression Language.
+
+No server takes a strategic merge patch for them; it answers 415 (Unsupported Media
+Type). So the configuration is merged into the live object here, and the patch leads
+from the one to the other:
 
 1. With the schema of a CustomResourceDefinition, ``smp.managed_fields.local_merge``
    merges by the list types and map types that the definition states. Without one, the
@@ -11,6 +20,8 @@ merged into the live object here, and the patch leads from the one to the other:
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
 
 from smp.custom_resources._forms import (
     JSON_PATCH,
@@ -23,13 +34,79 @@ from smp.custom_resources._forms import (
 )
 from smp.custom_resources._kubectl import three_way_json_merge_patch
 
+if TYPE_CHECKING:
+    from smp.custom_resources._definition import definition_violations
+    from smp.custom_resources._expressions import (
+        BudgetError,
+        Expression,
+        ExpressionError,
+        bind_variables,
+        compile_policy_expression,
+        find_names,
+        is_installed,
+    )
+    from smp.custom_resources._patterns import compiled_pattern
+    from smp.custom_resources._table import SchemaPlace
+    from smp.custom_resources._validate import (
+        Unchecked,
+        prepared_violations,
+        unchecked,
+        validate,
+        value_violations,
+    )
+
 __all__ = [
     "JSON_PATCH",
     "MERGE_PATCH",
     "STRATEGIC_MERGE_PATCH",
+    "BudgetError",
+    "Expression",
+    "ExpressionError",
     "Guard",
     "Patch",
     "PatchForm",
+    "SchemaPlace",
+    "Unchecked",
+    "bind_variables",
+    "compile_policy_expression",
+    "compiled_pattern",
+    "definition_violations",
+    "find_names",
     "form_of",
+    "is_installed",
+    "prepared_violations",
     "three_way_json_merge_patch",
+    "unchecked",
+    "validate",
+    "value_violations",
 ]
+
+# What judges objects is loaded when it is first used: patches do without.
+_MODULES: Final = {
+    "SchemaPlace": "_table",
+    "BudgetError": "_expressions",
+    "Expression": "_expressions",
+    "ExpressionError": "_expressions",
+    "Unchecked": "_validate",
+    "bind_variables": "_expressions",
+    "compile_policy_expression": "_expressions",
+    "compiled_pattern": "_patterns",
+    "definition_violations": "_definition",
+    "find_names": "_expressions",
+    "is_installed": "_expressions",
+    "prepared_violations": "_validate",
+    "unchecked": "_validate",
+    "validate": "_validate",
+    "value_violations": "_validate",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415  # it loads other modules
+
+    module = import_module(f"{__name__}.{_MODULES[name]}")
+    value = getattr(module, name)
+    globals()[name] = value
+    return value

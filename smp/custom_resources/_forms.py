@@ -32,10 +32,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from smp import merge_patch
-from smp.errors import bounded
-from smp.paths import Path
-from smp.schema.model import ANY_FIELD, Field, ObjectType, Schema, Type
-from smp.values import (
+from smp._values.values import (
     ABSENT,
     JSON,
     Absent,
@@ -45,6 +42,9 @@ from smp.values import (
     check_depth,
     same,
 )
+from smp.errors import bounded
+from smp.paths import Path
+from smp.schema.model import ANY_FIELD, Field, ObjectType, Schema, Type
 
 STRATEGIC_MERGE_PATCH: Final = "application/strategic-merge-patch+json"
 MERGE_PATCH: Final = "application/merge-patch+json"

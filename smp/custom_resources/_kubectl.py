@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from smp.errors import bounded
-from smp.values import (
+from smp._values.values import (
     ABSENT,
     JSON,
     Absent,
     JSONObject,
     check_depth,
+    drop_nulls,
     same,
-    without_nulls,
 )
+from smp.errors import bounded
 
 # Go's encoding/json prints a float without an exponent below this number.
 _FIRST_WITH_EXPONENT: Final = 1e21
@@ -38,7 +38,7 @@ def three_way_json_merge_patch(
         check_depth(obj)
     changes = _additions(_diff(_as_floats(live), _as_floats(modified)))
     deletions = _deletions(_diff(_as_floats(last_applied), _as_floats(modified)))
-    return _merged(deletions, changes)
+    return _merge(deletions, changes)
 
 
 def _as_floats(obj: JSONObject) -> JSONObject:
@@ -108,14 +108,14 @@ def _deletions(changes: JSONObject) -> JSONObject:
     return kept
 
 
-def _merged(deletions: JSONObject, changes: JSONObject) -> JSONObject:
+def _merge(deletions: JSONObject, changes: JSONObject) -> JSONObject:
     """Return the patch of both. Go: jsonpatch.MergePatch, mergeDocs."""
     patch = dict(deletions)
     for name, value in changes.items():
         existing = patch.get(name)
         # Only deletions of members stand beside changes of other members.
         if isinstance(existing, dict) and isinstance(value, dict):
-            patch[name] = _merged(existing, value)
+            patch[name] = _merge(existing, value)
         else:
-            patch[name] = without_nulls(value)
+            patch[name] = drop_nulls(value)
     return patch

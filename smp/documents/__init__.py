@@ -11,6 +11,7 @@ from smp.documents._lists import flattened
 from smp.documents._operations import (
     Document,
     FirstDocument,
+    dump_kyaml,
     dump_yaml,
     head_of,
     parse,
@@ -33,6 +34,7 @@ __all__ = [
     "Positions",
     "chunks",
     "dump_json",
+    "dump_kyaml",
     "dump_yaml",
     "flattened",
     "head_of",

@@ -17,7 +17,7 @@ Parsing them gives a document and an error.
 A text that starts like JSON is a row of JSON texts, each a chunk. A large list of
 objects (``kubectl get -o json`` or ``-o yaml``) is cut into its items, where it is
 written as kubectl writes it; otherwise the whole list is one chunk. A text in UTF-16 is
-converted as a whole first, so its offsets are those of the text in UTF-8.
+converted as a whole first, and has no offsets.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from typing import BinaryIO, Final
 
 import msgspec
 
+from smp._values.values import as_object
 from smp.documents._json import end_of_text, looks_like_json
 from smp.documents._lists import kind_of_items
 from smp.documents._text import UTF8_MARK, UTF16, Text, too_large
@@ -50,7 +51,11 @@ _MARGIN: Final = 8
 # Separators, comments and directives such as %YAML belong to the document after them.
 # Like others below, the pattern is compiled on use: most texts do not need it, and to
 # compile it takes longer than to read a small one.
-_NO_CONTENT: Final = rb"(?:(?:---)?[ \t]*(?:[#%][^\n]*)?\r?\n)*(?:---)?\Z"
+_NO_CONTENT: Final = (
+    # A comment ends at each end of a line that YAML 1.1 has (section 4.1.4).
+    rb"(?:(?:---)?[ \t]*(?:#(?:(?!\xc2\x85|\xe2\x80[\xa8\xa9])[^\r\n])*"
+    rb"|%[A-Z]+(?:[ \t][^\n]*)?)?\r?\n)*(?:---)?\Z"
+)
 _BRACE: Final = ord("{")
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
 
@@ -91,15 +96,14 @@ def chunks(file: BinaryIO, source: str, max_bytes: int) -> Iterator[Chunk]:
         file.seek(start)
     head = file.read(_BLOCK)
     if head[:2] in UTF16:
+        # kubectl looks for separators in the bytes of UTF-8, so it finds none.
         data = Text(_all(file, head, source, max_bytes), source).data
-        for chunk in _json_chunks(data, source, 0):
-            yield msgspec.structs.replace(chunk, offset=None)
+        yield Chunk(data, source)
         return
-    # JSON has no separators to look for, so a row of JSON texts is read as a whole.
-    if looks_like_json(head.removeprefix(UTF8_MARK)):
-        data = _all(file, head, source, max_bytes)
-        start = len(UTF8_MARK) if data.startswith(UTF8_MARK) else 0
-        yield from _json_chunks(data, source, start)
+    # JSON has no separators to look for, so a row of JSON texts is read as a whole. To
+    # kubectl a text that begins with a byte order mark is YAML (Go: IsJSONBuffer).
+    if looks_like_json(head):
+        yield from _json_chunks(_all(file, head, source, max_bytes), source)
         return
     yield from _yaml_chunks(file, head, source, max_bytes)
 
@@ -189,13 +193,13 @@ def _items_of_yaml(chunk: Chunk) -> Iterator[Chunk]:
     line = chunk.line + chunk.data.count(b"\n", 0, start.end())
     for item_start, item_end in pairwise([*starts, end]):
         data = chunk.data[item_start:item_end]
-        yield Chunk(data, chunk.source, line, _moved(chunk.offset, item_start), list_of)
+        yield Chunk(data, chunk.source, line, _move(chunk.offset, item_start), list_of)
         line += data.count(b"\n")
 
 
-def _json_chunks(data: bytes, source: str, start: int) -> Iterator[Chunk]:
+def _json_chunks(data: bytes, source: str) -> Iterator[Chunk]:
     """Cut a row of JSON texts; what is no JSON is cut as YAML."""
-    line = 1
+    start, line = 0, 1
     after_json = False
     while True:
         space = _SPACE.match(data, start)
@@ -214,7 +218,7 @@ def _json_chunks(data: bytes, source: str, start: int) -> Iterator[Chunk]:
                 yield msgspec.structs.replace(
                     chunk,
                     line=chunk.line + line - 1,
-                    offset=_moved(chunk.offset, start),
+                    offset=_move(chunk.offset, start),
                 )
             return
         yield from _items_of_json(Chunk(data[start:end], source, line, start))
@@ -257,10 +261,10 @@ def _items_of_json(chunk: Chunk) -> Iterator[Chunk]:
         line += chunk.data.count(b"\n", counted, start)
         counted = start
         data = chunk.data[start:end]
-        yield Chunk(data, chunk.source, line, _moved(chunk.offset, start), list_of)
+        yield Chunk(data, chunk.source, line, _move(chunk.offset, start), list_of)
 
 
-def _moved(offset: int | None, distance: int) -> int | None:
+def _move(offset: int | None, distance: int) -> int | None:
     return None if offset is None else offset + distance
 
 
@@ -276,5 +280,9 @@ def _list_without_items(
     try:
         [(value, _line)] = values_of(Text(envelope, chunk.source, chunk.line))
     except (DocumentError, ValueError):
+        return None
+    # That more follows shows in the whole list only (Go: metav1.ListMeta).
+    metadata = as_object(as_object(value).get("metadata"))
+    if metadata.get("continue") or metadata.get("remainingItemCount"):
         return None
     return kind_of_items(value)

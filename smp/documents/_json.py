@@ -15,17 +15,17 @@ from typing import Any, Final
 
 import msgspec
 
+from smp._values.stack import require_stack_to_parse
+from smp._values.values import JSON
 from smp.documents._json_errors import (
     TRAILING_CHARACTERS,
     duplicate_key_error,
     number_error,
-    reported,
+    report,
     syntax_error,
 )
 from smp.documents._text import Text
 from smp.errors import DocumentError, bounded
-from smp.stack import require_stack_to_parse
-from smp.values import JSON
 
 # Patterns that most texts do not need are compiled on use, as that takes time.
 _START: Final = rb'\s*[{\[]\s*(?:["{}\[\]0-9-]|true\b|false\b|null\b|$)'
@@ -81,7 +81,7 @@ def parse_texts(text: Text, *, keep_floats: bool = False) -> Iterator[tuple[JSON
             return
         line += text.data.count(b"\n", end, start)
         end = end_of_text(text.data, start) or len(text.data)
-        yield _parsed(text, start, end, decoder), line
+        yield _parse(text, start, end, decoder), line
         line += text.data.count(b"\n", start, end)
 
 
@@ -119,7 +119,7 @@ def end_of_text(data: bytes, start: int) -> int | None:
     try:
         msgspec.json.decode(memoryview(data)[start:], type=msgspec.Raw)
     except msgspec.DecodeError as error:
-        problem, offset = reported(error)
+        problem, offset = report(error)
         if problem == TRAILING_CHARACTERS and offset is not None:
             return start + offset
         return None
@@ -128,7 +128,7 @@ def end_of_text(data: bytes, start: int) -> int | None:
     return len(data)
 
 
-def _parsed(
+def _parse(
     text: Text, start: int, end: int, decoder: msgspec.json.Decoder[JSON]
 ) -> JSON:
     """Parse the only JSON text between two offsets. Raises DocumentError."""

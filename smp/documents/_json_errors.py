@@ -22,7 +22,7 @@ _STRING_OR_NUMBER: Final = _STRING + rb"|(-?[0-9][0-9.eE+-]*)"
 _KEY_OR_BRACE: Final = _STRING + rb"[ \t\r\n]*(:?)|[{}]"
 
 
-def reported(error: msgspec.DecodeError) -> tuple[str, int | None]:
+def report(error: msgspec.DecodeError) -> tuple[str, int | None]:
     """Split a report such as ``JSON is malformed: invalid character (byte 7)``.
 
     Returns the problem and the offset of the byte, None where the report has none.
@@ -39,7 +39,7 @@ def syntax_error(
     error: msgspec.DecodeError, text: Text, start: int, end: int
 ) -> DocumentError:
     """Make the error about a text that is not JSON."""
-    problem, offset = reported(error)
+    problem, offset = report(error)
     place = end if offset is None else start + offset
     # RFC 8259, section 6: numeric values such as Infinity and NaN are not permitted.
     # Many programs write them nevertheless.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from smp.values import ABSENT, JSON, as_text
+from smp._values.values import ABSENT, JSON, as_text
 
 
 def flattened(value: Any) -> list[Any]:
@@ -27,7 +27,7 @@ def flattened(value: Any) -> list[Any]:
     if not all(item is None or isinstance(item, dict) for item in items):
         return [value]
     list_of = kind_of_items(value)
-    return [with_kind(item, list_of) for item in items]
+    return [set_kind(item, list_of) for item in items]
 
 
 def kind_of_items(value: JSON) -> tuple[str, str] | None:
@@ -43,7 +43,7 @@ def kind_of_items(value: JSON) -> tuple[str, str] | None:
     return as_text(value.get("apiVersion")), kind.removesuffix("List")
 
 
-def with_kind(item: JSON, list_of: tuple[str, str] | None) -> JSON:
+def set_kind(item: JSON, list_of: tuple[str, str] | None) -> JSON:
     """Return an item of a list, with the apiVersion and kind that it leaves out.
 
     API servers leave them out of the items of typed lists: an item of a PodList is a

@@ -6,6 +6,7 @@ yaml library takes longer than reading and writing a usual JSON document.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from io import BytesIO
 from typing import Any
@@ -13,8 +14,8 @@ from typing import Any
 import msgspec
 
 from smp.documents._chunks import Chunk, chunks
-from smp.documents._lists import flattened, with_kind
-from smp.documents._text import MAX_BYTES, Text, too_large
+from smp.documents._lists import flattened, set_kind
+from smp.documents._text import MAX_BYTES, UTF8_MARK, Text, too_large
 from smp.documents._values import values_of
 from smp.errors import DocumentError
 
@@ -45,7 +46,8 @@ def read(
     Raises DocumentError, also when no document is left.
     """
     if isinstance(data, str):
-        data = Text(data, source).data
+        mark = UTF8_MARK if data.startswith("\ufeff") else b""
+        data = mark + Text(data, source).data
     documents = [
         document
         for chunk in chunks(BytesIO(data), source, max_bytes)
@@ -56,25 +58,48 @@ def read(
     return documents
 
 
-def parse(chunk: Chunk) -> list[Document]:
-    """Read the documents of a part of a text; see ``read``. Raises DocumentError."""
+def parse(chunk: Chunk, *, keeps_lists: bool = False) -> list[Document]:
+    """Read the documents of a part of a text; see ``read``. Raises DocumentError.
+
+    With ``keeps_lists`` a list of objects is a document, and not each of its items.
+    """
     text = Text(chunk.data, chunk.source, chunk.line)
     # kubectl's reader returns whole lines, so that the last one has an end as well
     # (Go: apimachinery util/yaml, LineReader).
     if not text.data.endswith(b"\n"):
         text.data += b"\n"
+    values = values_of(text)
+    if len(values) > 1:
+        _require_separators(text, len(values), values[-1][1])
     documents: list[Document] = []
-    for value, line in values_of(text):
+    for value, line in values:
         if chunk.list_of is None:
-            items = flattened(value)
+            items = [value] if keeps_lists else flattened(value)
         # In YAML the item is an element with its dash.
         elif isinstance(value, list):
-            items = [with_kind(item, chunk.list_of) for item in value]
+            items = [set_kind(item, chunk.list_of) for item in value]
         else:
-            items = [with_kind(value, chunk.list_of)]
+            items = [set_kind(value, chunk.list_of)]
         place = line + chunk.line - 1
         documents += [Document(item, chunk.source, place) for item in items]
     return documents
+
+
+def _require_separators(text: Text, documents: int, line: int) -> None:
+    """Raise DocumentError for documents of a part of a text that kubectl drops.
+
+    It cuts a text at lines ``---``, and of what is between them it reads the first
+    document (Go: YAMLToJSONDecoder.Decode). YAML has other ends of lines, too. Those
+    before the first content of a part are separators of nothing.
+    """
+    separators = re.findall(rb"^---(?=[ \t\r\n#])", text.data, re.MULTILINE)
+    if documents > max(len(separators), 1):
+        error = DocumentError(
+            "a document that has no line --- before it, which kubectl drops",
+            code="invalid-yaml",
+            hint="end the lines around --- with a line feed",
+        )
+        raise text.placed(error, line)
 
 
 def read_one(
@@ -139,6 +164,17 @@ def dump_yaml(values: Iterable[Any]) -> str:
     from smp.documents import _yaml_writer  # noqa: PLC0415  # see above
 
     return _yaml_writer.dump_yaml(values)
+
+
+def dump_kyaml(values: Iterable[Any]) -> str:
+    """Write values as KYAML documents (KEP-5295), as ``kubectl get -o kyaml`` does.
+
+    It is YAML in which nothing depends on indentation and no text can be taken for
+    another value. Keys are in their order. Raises DocumentError and DepthError.
+    """
+    from smp.documents import _kyaml_writer  # noqa: PLC0415  # see above
+
+    return _kyaml_writer.dump_kyaml(values)
 
 
 def yaml_lines(value: Any) -> list[str]:

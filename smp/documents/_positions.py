@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from smp._values.values import JSON, as_list, as_object
 from smp.documents._chunks import Chunk
 from smp.documents._json import looks_like_json, parse_texts
 from smp.documents._lists import flattened
@@ -20,7 +21,6 @@ from smp.documents._text import Text
 from smp.documents._values import values_of
 from smp.errors import DocumentError
 from smp.paths import Path, index_of
-from smp.values import JSON, as_list, as_object
 
 
 class Position(msgspec.Struct, frozen=True):
@@ -79,7 +79,7 @@ def positions(chunk: Chunk) -> list[Positions]:
     if not text.data.endswith(b"\n"):
         text.data += b"\n"
     found: list[Positions] = []
-    for value, root in _marked_values(text):
+    for value, root in _mark_values(text):
         items = [value]
         marks = [root]
         if chunk.list_of is not None:
@@ -98,7 +98,7 @@ def positions(chunk: Chunk) -> list[Positions]:
     return found
 
 
-def _marked_values(text: Text) -> list[tuple[JSON, Mark]]:
+def _mark_values(text: Text) -> list[tuple[JSON, Mark]]:
     """Return each value of a text in either format with its marks."""
     # The scanners and the yaml library are loaded for those who ask for positions.
     if looks_like_json(text.data):

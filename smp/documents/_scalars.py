@@ -13,7 +13,7 @@ from decimal import Decimal
 from math import inf, isfinite, nan
 from typing import Final
 
-from smp.values import JSON, type_name
+from smp._values.values import JSON, type_name
 
 TAGS: Final = "tag:yaml.org,2002:"
 # Go: resolveMapList in go-yaml's resolve.go.

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
+from smp._values.values import JSON
 from smp.documents._json import looks_like_json, parse_texts
 from smp.documents._text import Text
 from smp.errors import DocumentError
-from smp.values import JSON
+
+# What follows another end of a line (YAML 1.1, section 4.1.4) in a separator's comment.
+_HIDDEN: Final = rb"^---[ \t]*#[^\n]*?(?:\r|\xc2\x85|\xe2\x80[\xa8\xa9])([^\n]+)"
 
 
 def values_of(text: Text, *, keep_floats: bool = False) -> list[tuple[JSON, int]]:
@@ -41,6 +45,7 @@ def _yaml_values(text: Text) -> list[tuple[JSON, int]]:
     from smp.documents import _yaml_lines  # noqa: PLC0415  # see above
 
     _check_separators(text)
+    _check_line_ends(text)
     read = _yaml_lines.value_of_lines(text.data.decode())
     if read is not None:
         return [read]
@@ -67,5 +72,31 @@ def _check_separators(text: Text) -> None:
             line.start(1),
             "after --- only a comment may follow; put the content on the next line",
         )
+    # To kubectl a line ends with a line feed; YAML 1.1 has other ends of lines, and
+    # what stands behind one is content.
+    hidden = re.compile(_HIDDEN, re.MULTILINE).search(data)
+    if hidden is not None:
+        raise text.error(
+            "invalid-yaml",
+            "a line that kubectl drops with the comment of the separator before it",
+            hidden.start(1),
+            "end the line of the separator with a line feed",
+        )
     if b"---#" in data:
         text.data = re.compile(rb"^---#", re.MULTILINE).sub(b"--- #", data)
+
+
+def _check_line_ends(text: Text) -> None:
+    """Raise DocumentError for a carriage return before the one of a line end.
+
+    It is a line of its own (YAML 1.2, section 5.4), which kubectl does not see (Go:
+    bufio.Reader.ReadLine, of which LineReader makes lines that end with a line feed).
+    """
+    place = text.data.find(b"\r\r\n")
+    if place >= 0:
+        raise text.error(
+            "invalid-yaml",
+            "a line ends with two carriage returns, of which kubectl drops one",
+            place,
+            "end lines with a line feed, or with one carriage return before it",
+        )

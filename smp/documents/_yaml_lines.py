@@ -22,10 +22,10 @@ from typing import Final
 
 import msgspec
 
+from smp._values.steps import count_steps
+from smp._values.values import JSON
 from smp.documents._scalars import resolve
 from smp.documents._text import has_unusual_character
-from smp.steps import count_steps
-from smp.values import JSON
 
 # A library that reads deeply nested documents without recursion does it better.
 _MAX_DEPTH: Final = 64

@@ -13,7 +13,7 @@ from smp.documents._yaml_reader import LOADER, is_merge_key, scalar_value
 
 def marks_of(data: bytes) -> list[Mark]:
     """Return the marks of each document of a YAML text, which is valid."""
-    builder = _Builder()
+    builder = _MarksBuilder()
     for event in yaml.parse(data, Loader=LOADER):
         builder.take(event)
     return builder.documents
@@ -31,7 +31,7 @@ class _Object:
         self.is_merging = False
 
 
-class _Builder:
+class _MarksBuilder:
     """The marks of the events so far."""
 
     def __init__(self) -> None:

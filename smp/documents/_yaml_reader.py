@@ -31,6 +31,7 @@ import yaml
 from yaml.reader import ReaderError
 from yaml.scanner import ScannerError
 
+from smp._values.values import JSON
 from smp.documents._nodes import (
     CollectionNode,
     ListNode,
@@ -41,7 +42,6 @@ from smp.documents._nodes import (
 from smp.documents._scalars import TAGS, resolve, resolve_tagged
 from smp.documents._text import MAX_DEPTH, QUOTE_IT, Text
 from smp.errors import DocumentError
-from smp.values import JSON
 
 # Compiled, where the library was installed with libyaml.
 LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

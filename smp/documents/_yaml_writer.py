@@ -19,13 +19,13 @@ from typing import Any, Final
 
 import msgspec
 
+from smp._values.steps import count_steps
+from smp._values.text_cache import TextCache
+from smp._values.values import JSON, type_name
 from smp.documents._json import dump_json, not_json
 from smp.documents._scalars import is_string_everywhere
 from smp.documents._text import MAX_DEPTH, has_unusual_character, unusual_character
 from smp.errors import DepthError
-from smp.steps import count_steps
-from smp.text_cache import TextCache
-from smp.values import JSON, type_name
 
 # Most strings. The words that readers take for something else are shorter, and numbers
 # and times begin in another way.
@@ -158,13 +158,13 @@ def _text(text: str) -> str:
     if "\n" in text or "\t" in text or has_unusual_character(text):
         # Double quotes have the escapes of JSON, which leaves more characters as is.
         encoded = msgspec.json.encode(text).decode()
-        return unusual_character().sub(_escaped, encoded)
+        return unusual_character().sub(_escape, encoded)
     if not _NOT_PLAIN.match(text) and is_string_everywhere(text):
         return text
     return "'" + text.replace("'", "''") + "'"
 
 
-def _escaped(character: re.Match[str]) -> str:
+def _escape(character: re.Match[str]) -> str:
     # All that are unusual have 16 bits.
     return f"\\u{ord(character[0]):04x}"
 

@@ -15,12 +15,23 @@ codes of some paths).
 
 from __future__ import annotations
 
-from smp.explain._causes import CAUSES, Cause, Edit, Evidence, Reason, Remedy, Way
-from smp.explain._codes import codes_at
+from smp.explain._causes import (
+    ABOUT_LISTS,
+    CAUSES,
+    Cause,
+    Edit,
+    Evidence,
+    Reason,
+    Remedy,
+    Way,
+)
+from smp.explain._codes import codes_at as codes_at
 from smp.explain._explain import explain_apply
-from smp.explain._side_by_side import SideBySide, side_by_side
+from smp.explain._side_by_side import SideBySide
+from smp.explain._side_by_side import side_by_side as side_by_side
 
 __all__ = [
+    "ABOUT_LISTS",
     "CAUSES",
     "Cause",
     "Edit",
@@ -29,7 +40,5 @@ __all__ = [
     "Remedy",
     "SideBySide",
     "Way",
-    "codes_at",
     "explain_apply",
-    "side_by_side",
 ]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 import msgspec
 
+from smp._values.findings import Finding, Origin, Severity
 from smp.paths import Path
 from smp.schema.model import AnyType, Schema
 
@@ -46,8 +47,11 @@ class Remedy(msgspec.Struct, frozen=True):
     wanted: Any
     way: Way = "apply"
 
+    def __str__(self) -> str:
+        return self.sentence
 
-class Cause(msgspec.Struct, frozen=True):
+
+class Cause(Finding, frozen=True):
     """Why a path is in the result what it is.
 
     ``code`` is stable, see CAUSES; ``sentence`` stands alone. ``before`` and ``after``
@@ -57,6 +61,7 @@ class Cause(msgspec.Struct, frozen=True):
     code of the hazard by which a value is lost, see smp.find_hazards, or empty.
     """
 
+    origin: ClassVar[Origin] = "cause"
     path: Path
     code: str
     sentence: str
@@ -66,6 +71,12 @@ class Cause(msgspec.Struct, frozen=True):
     evidence: tuple[Evidence, ...]
     remedy: Remedy | None = None
     hazard: str = ""
+    severity: Severity = "none"
+
+    @property
+    def source(self) -> str:
+        """Where the semantics are from."""
+        return self.rule
 
 
 class Reason(msgspec.Struct, frozen=True):
@@ -73,6 +84,7 @@ class Reason(msgspec.Struct, frozen=True):
 
     sentence: str
     source: str
+    severity: Severity = "none"
 
 
 _DIFF: Final = "Go: strategicpatch.diffMaps"
@@ -89,11 +101,13 @@ CAUSES: Final[dict[str, Reason]] = {
         "the manifest sets it, and it was changed in the live object since the last "
         "apply{by}: that change is lost",
         _DIFF,
+        "warning",
     ),
     "overwrites-controller": Reason(
         "the manifest sets it, and {controller} has changed it in the live object{by}: "
         "they overwrite each other",
         _DIFF,
+        "warning",
     ),
     "deleted-by-null": Reason(
         "the manifest has null here",
@@ -145,29 +159,35 @@ CAUSES: Final[dict[str, Reason]] = {
         "the manifest sets other fields of this object, and $retainKeys clears all "
         "that are not in the manifest",
         "Go: strategicpatch.applyRetainKeysDirective",
+        "note",
     ),
     "union": Reason(
         "{why}",
         "{rule}",
+        "note",
     ),
     "lost-with-parent": Reason(
         "what it is in was removed as a whole: it is in the last-applied "
         "configuration and no longer in the manifest",
         _THREE_WAY,
+        "warning",
     ),
     "lost-in-list": Reason(
         "the manifest replaces the list as a whole: the schema has no patch merge key "
         "for it",
         "Go: strategicpatch.handleSliceDiff, replaceListPatch",
+        "warning",
     ),
     "lost-by-ambiguous-key": Reason(
         "the patch merge key stands for several elements here",
         "Go: strategicpatch.mergeSliceWithoutSpecialElements",
+        "warning",
     ),
     "removed-by-repair": Reason(
         "the manifest has it under another key, and a server does not take both: the "
         "repair removes it",
         "Go: core/validation, validateContainerPorts and ValidateService",
+        "warning",
     ),
     "matched-by-key": Reason(
         "this element of the manifest is merged into the live element of the same "
@@ -182,6 +202,7 @@ CAUSES: Final[dict[str, Reason]] = {
     "unknown-field": Reason(
         "the schema does not know this field, and a server drops it",
         "KEP-2885, server-side field validation",
+        "error",
     ),
     "nulls": Reason(
         "the manifest has null inside, and a patch does not store null",
@@ -190,6 +211,7 @@ CAUSES: Final[dict[str, Reason]] = {
     "zero-value": Reason(
         "it is a zero value, which a server does not store in this field",
         _TYPED,
+        "note",
     ),
     "canonical": Reason(
         "a server stores the value in this form",
@@ -203,28 +225,38 @@ CAUSES: Final[dict[str, Reason]] = {
         "several elements have this patch merge key, and a patch merges elements of "
         "one key into one",
         "Go: strategicpatch.mergeSliceWithoutSpecialElements",
+        "error",
     ),
     "deleted-by-repeated-key": Reason(
         "several elements have this patch merge key, and to remove one of them removes "
         "all",
         "Go: strategicpatch.deleteMatchingEntries",
+        "error",
     ),
     "not-as-asked": Reason(
         "the patch does not lead to what the manifest asks for",
         _THREE_WAY,
+        "error",
     ),
     "not-pruned": Reason(
         "the patch does not remove it, although it is no longer in the manifest",
         _THREE_WAY,
+        "error",
     ),
     "nothing-to-delete": Reason(
         "the manifest has null here, and the live object has nothing",
         _DIFF,
     ),
+    "conflict": Reason(
+        "it belongs to {owners}, and the manifest has another value: a server-side "
+        "apply is refused",
+        "Go: structured-merge-diff, merge.Updater.Apply",
+    ),
     "changed-by-ambiguous-key": Reason(
         "the patch merge key stands for several elements here: what the manifest sets "
         "in one of them is set in this one",
         "Go: strategicpatch.mergeSliceWithoutSpecialElements",
+        "warning",
     ),
 }
 
@@ -253,6 +285,8 @@ _WITHOUT_DEFINITION: Final[dict[str, str]] = {
     ),
 }
 _STRATEGIC: Final = "Go: strategicpatch."
+# The causes of how a list is merged: what changes in its elements has causes below.
+ABOUT_LISTS: Final = frozenset({"element-order", "matched-by-key"})
 
 
 def reason_for(code: str, schema: Schema) -> Reason:
@@ -262,7 +296,9 @@ def reason_for(code: str, schema: Schema) -> Reason:
     if not reason.source.startswith(_STRATEGIC):
         return reason
     if schema.is_custom:
-        return Reason(_BY_LIST_TYPES.get(code, reason.sentence), _LIST_TYPES)
+        sentence = _BY_LIST_TYPES.get(code, reason.sentence)
+        return Reason(sentence, _LIST_TYPES, reason.severity)
     if isinstance(schema.type, AnyType):
-        return Reason(_WITHOUT_DEFINITION.get(code, reason.sentence), _RFC_7396)
+        sentence = _WITHOUT_DEFINITION.get(code, reason.sentence)
+        return Reason(sentence, _RFC_7396, reason.severity)
     return reason

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from smp.defaults import with_defaults
+from smp._storage.defaults import with_defaults
+from smp._storage.typed_storage import stored
+from smp._values.values import ABSENT, JSON, Absent, JSONObject
 from smp.explain import _judgement
 from smp.explain._sides import below, is_merge_object, sides_of
 from smp.paths import Path, Step
 from smp.schema.model import Schema
 from smp.schema.sides import DEFAULT, Sides
 from smp.three_way import ApplyResult
-from smp.typed_storage import stored
-from smp.values import ABSENT, JSON, Absent, JSONObject
 
 # The codes that depend on what a server makes of the manifest.
 _BY_DEFAULTS: Final = frozenset(
@@ -45,10 +45,9 @@ def codes_at(
         last_applied or {},
         result.object,
         ABSENT,
-        ABSENT,
     ]
-    root = _Place(sides_of(values, schema))
-    with_default: _Place | None = None
+    root = _CodePlace(sides_of(values, schema))
+    with_default: _CodePlace | None = None
     codes: list[str] = []
     for path in paths:
         # What the normalization of unions did has a reason of its own.
@@ -61,20 +60,20 @@ def codes_at(
             if with_default is None:
                 values = [*values]
                 values[DEFAULT] = with_defaults(stored(modified, schema), schema)
-                with_default = _Place(sides_of(values, schema))
+                with_default = _CodePlace(sides_of(values, schema))
             code = _judgement.code_of(with_default.at(path.steps), schema.kind)
         codes.append(code)
     return codes
 
 
-class _Place:
+class _CodePlace:
     """A path of all objects, and the paths below it that were asked for."""
 
     __slots__ = ("_below", "_is_complete", "sides")
 
     def __init__(self, sides: Sides) -> None:
         self.sides = sides
-        self._below: dict[str, _Place] = {}
+        self._below: dict[str, _CodePlace] = {}
         self._is_complete = False
 
     def at(self, steps: tuple[Step, ...]) -> Sides:
@@ -87,16 +86,16 @@ class _Place:
             place = below
         return place.sides
 
-    def below(self, step: Step) -> _Place | None:
+    def below(self, step: Step) -> _CodePlace | None:
         """Return the path of a member or an element; None where there is none."""
         if isinstance(step, str) and is_merge_object(self.sides):
             if step not in self._below:
-                self._below[step] = _Place(self.sides.member(step))
+                self._below[step] = _CodePlace(self.sides.member(step))
             return self._below[step]
         if not self._is_complete:
             # Elements are found together, so all of them are kept.
             for each in below(self.sides):
                 own = str(Path(each.path.steps[-1:]))
-                self._below.setdefault(own, _Place(each))
+                self._below.setdefault(own, _CodePlace(each))
             self._is_complete = True
         return self._below.get(str(Path((step,))))

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from smp._values.plain import over_json, require_object, require_object_or_none
+from smp._values.sharing import share_object
+from smp._values.values import check_depth
 from smp.explain._causes import Cause
 from smp.explain._explanation import Explanation
 from smp.explain._ways import Ways
 from smp.hazards import Policy
 from smp.paths import Path
-from smp.plain import over_json, require_object, require_object_or_none
 from smp.schema.model import Schema, UnknownFields
-from smp.sharing import share_object
-from smp.three_way import ApplyOptions, Inputs, apply_inputs
+from smp.three_way import ApplyInputs, ThreeWayOptions, apply_inputs
 
 
 @over_json("the object", "last_applied", "modified", "live")
@@ -43,13 +44,15 @@ def explain_apply(  # noqa: PLR0913  # those of three_way_apply
     last_applied = require_object_or_none("last_applied", last_applied)
     modified = require_object("modified", modified)
     live = require_object("live", live)
+    for each in (last_applied, modified, live):
+        check_depth(each)
     # What is equal becomes the same object, so that each proof of a remedy looks at
     # what differs only. (Not of live: what is the same there did not change, and is not
     # judged.)
     if last_applied is not None:
         last_applied = share_object(last_applied, modified)
-    inputs = Inputs(last_applied, modified, live)
-    options = ApplyOptions(
+    inputs = ApplyInputs(last_applied, modified, live)
+    options = ThreeWayOptions(
         profile,
         overwrite,
         unknown_fields=unknown_fields,

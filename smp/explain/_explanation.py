@@ -8,20 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from smp.defaults import with_defaults
+from smp._storage.defaults import with_defaults
+from smp._storage.typed_storage import stored
+from smp._values.values import ABSENT, JSON, Absent, JSONObject, same
 from smp.errors import SmpError
 from smp.explain import _judgement, _sides
 from smp.explain._causes import Cause, Evidence, reason_for
 from smp.explain._remedies import remedy_for
 from smp.explain._ways import Ways
 from smp.hazards import Hazard
-from smp.managed_fields import Owner, owned_elements, owners
-from smp.paths import Path, Step
+from smp.managed_fields import OwnedPlace, Owner, owned_root, owners
+from smp.paths import Path, Step, value_at
 from smp.schema.model import Schema
 from smp.schema.sides import BASE, DEFAULT, LIVE, MANIFEST, Sides
-from smp.three_way import ApplyResult, Inputs
-from smp.typed_storage import stored
-from smp.values import ABSENT, JSON, Absent, same
+from smp.three_way import ApplyInputs, ApplyResult
 
 # Live has the value of the user, and it changes or goes as the user asks for.
 _ASKED_FOR: Final = frozenset({"overwritten", "overwrites-controller", "pruned", "set"})
@@ -54,7 +54,7 @@ class Explanation:
 
     def __init__(
         self,
-        inputs: Inputs,
+        inputs: ApplyInputs,
         schema: Schema,
         result: ApplyResult,
         ways: Ways,
@@ -64,6 +64,8 @@ class Explanation:
         self._last_applied = inputs.last_applied
         self._modified = inputs.manifest
         self._live = inputs.live
+        # Few applies remove anything, and defaults take long.
+        self._former: JSONObject | None = None
         self._schema = schema
         self._result = result
         self._ways = ways
@@ -85,64 +87,75 @@ class Explanation:
 
     def explain(self) -> None:
         """Find the causes of all paths."""
-        # What a server makes of the manifest without a live object, and what it made
-        # of the last-applied configuration.
+        # What a server makes of the manifest without a live object.
         default = with_defaults(stored(self._modified, self._schema), self._schema)
-        former: JSON | Absent = ABSENT
-        if self._last_applied is not None:
-            decoded = stored(self._last_applied, self._schema)
-            former = with_defaults(decoded, self._schema)
         base = self._last_applied or {}
         sides = _sides.sides_of(
-            [self._live, self._modified, base, self._result.object, default, former],
+            [self._live, self._modified, base, self._result.object, default],
             self._schema,
         )
         if not _sides.is_unremarkable(sides):
-            self._explain_below(sides)
+            sets = [owner.fields for owner in self._owners]
+            self._explain_below(sides, owned_root(self._live, self._schema, sets))
 
-    def _explain_below(self, sides: Sides) -> None:
+    def _former_at(self, sides: Sides) -> JSON | Absent:
+        """Return what a server made of the last-applied configuration at a path."""
+        if self._former is None:
+            decoded = stored(self._last_applied or {}, self._schema)
+            self._former = with_defaults(decoded, self._schema)
+        # A server keeps the elements in their places, and keys may be repeated.
+        return value_at(self._former, sides.path_in(BASE).by_index)
+
+    def _explain_below(self, sides: Sides, owned: OwnedPlace) -> None:
         """Explain a path at which objects differ, or those below it."""
         # What the normalization of unions did has a reason of its own.
         if self._changes:
             change = self._changes.get(str(sides.path))
             if change is not None:
-                self._add(sides, sides.path, "union", why=change.why, rule=change.rule)
+                why, rule = change.why, change.rule
+                self._add(sides, owned, "union", why=why, rule=rule)
                 return
         is_merge_list = _sides.is_merge_list(sides)
         is_merged = is_merge_list or _sides.is_merge_object(sides)
-        if _sides.is_one(sides) or not is_merged:
-            self._explain_value(sides)
+        if _sides.is_one(sides, self._former_at) or not is_merged:
+            self._explain_value(sides, owned)
             return
         # Of a list whose elements are merged, the order is a matter of its own.
         if is_merge_list and not _sides.keeps_order(sides):
-            self._add(sides, sides.path, "element-order")
+            self._add(sides, owned, "element-order")
         if sides.indexes and _judgement.is_merged_by_key(sides):
-            self._add(sides, sides.path, "matched-by-key")
+            self._add(sides, owned, "matched-by-key")
         for below in _sides.differing(sides):
-            self._explain_below(below)
+            self._explain_below(below, self._owned_below(below, owned))
 
-    def _explain_value(self, sides: Sides) -> None:
+    def _explain_value(self, sides: Sides, owned: OwnedPlace) -> None:
         """Explain a value of which there is one thing to say."""
         code = _judgement.code_of(sides, self._schema.kind)
         is_lost = code == "lost-by-ambiguous-key" and bool(self._repaired)
         if is_lost and sides.path_in(LIVE).by_index.steps in self._repaired:
             code = "removed-by-repair"
-        path = sides.path
-        self._add(sides, path, code)
+        self._add(sides, owned, code)
         # An atomic list takes with it what others have put into it.
         is_set = code in ("set", "overwritten")
-        if is_set and self._is_shown(path, "lost-in-list"):
+        if is_set and self._is_shown(sides.path, "lost-in-list"):
             for element in _judgement.lost_elements(sides):
-                self._add_lost_element(sides, path, element)
+                self._add_lost_element(sides, element)
 
     def _is_shown(self, path: Path, code: str) -> bool:
         return self._shows is None or self._shows(path, code)
 
     def _add(
-        self, sides: Sides, path: Path, code: str, *, why: str = "", rule: str = ""
+        self,
+        sides: Sides,
+        owned: OwnedPlace,
+        code: str,
+        *,
+        why: str = "",
+        rule: str = "",
     ) -> None:
         """Add the cause of a value, if it is shown."""
-        there = self._owners_at(sides)
+        path = sides.path
+        there = self._owners_at(sides, owned)
         code, unknown = self._code_by_owners(code, there)
         if not self._is_shown(path, code):
             return
@@ -173,10 +186,11 @@ class Explanation:
             sentence,
             sides.live,
             sides.result,
-            reason.source.format(rule=rule),
+            rule or reason.source,
             tuple(evidence),
             remedy_for(code, sides, self._ways),
             self._hazard_of(code, sides),
+            reason.severity,
         )
         self.causes.append(cause)
 
@@ -218,10 +232,10 @@ class Explanation:
                 return self._hazards[steps[:length]]
         return self._hazards_below.get(steps, "")
 
-    def _add_lost_element(self, sides: Sides, path: Path, element: JSON) -> None:
+    def _add_lost_element(self, sides: Sides, element: JSON) -> None:
         reason = reason_for("lost-in-list", self._schema)
         cause = Cause(
-            path,
+            sides.path,
             "lost-in-list",
             reason.sentence,
             element,
@@ -230,15 +244,23 @@ class Explanation:
             (Evidence("element", element),),
             remedy_for("lost-in-list", sides, self._ways, element),
             "lost-in-list",
+            reason.severity,
         )
         self.causes.append(cause)
 
-    def _owners_at(self, sides: Sides) -> list[_NamedOwner]:
+    def _owned_below(self, sides: Sides, owned: OwnedPlace) -> OwnedPlace:
+        """Return what managers own of live below a place."""
+        live = sides.live
+        if isinstance(live, Absent) or not self._owners:
+            return owned
+        return owned.item(live) if sides.indexes else owned.member(sides.name, live)
+
+    def _owners_at(self, sides: Sides, owned: OwnedPlace) -> list[_NamedOwner]:
         """Return the owners of what live has at a path, or of anything in it."""
-        if sides.live is ABSENT or not self._owners:
+        if sides.live is ABSENT:
             return []
-        elements = owned_elements(self._live, self._schema, sides.path_in(LIVE))
-        return [owner for owner in self._owners if owner.fields.reaches(elements)]
+        owners = self._owners
+        return [owners[at] for at in range(len(owners)) if owned.reached[at]]
 
 
 def _losses(

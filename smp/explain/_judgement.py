@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from smp.api_objects import SERVER_METADATA
-from smp.explain._sides import is_pruned, retains
-from smp.last_applied import LAST_APPLIED
-from smp.schema.sides import Sides
-from smp.values import (
+from smp._values.api_objects import SERVER_METADATA
+from smp._values.last_applied import LAST_APPLIED
+from smp._values.values import (
     ABSENT,
     JSON,
     Absent,
     as_object,
+    drop_nulls,
     same,
     value_key,
     value_keys,
-    without_nulls,
 )
+from smp.explain._sides import is_pruned, retains
+from smp.schema.sides import Sides
 
 _SCALED: Final = "a HorizontalPodAutoscaler or kubectl scale"
 _ALLOCATED: Final = "the allocator of the API server"
@@ -134,7 +134,7 @@ def _other_than_asked(sides: Sides) -> str:
     manifest = sides.manifest
     if not sides.is_known and sides.result is ABSENT:
         return "unknown-field"
-    if not isinstance(manifest, Absent) and same(without_nulls(manifest), sides.result):
+    if not isinstance(manifest, Absent) and same(drop_nulls(manifest), sides.result):
         return "nulls"
     if same(sides.result, sides.default) and sides.result is not ABSENT:
         return "canonical"
@@ -183,4 +183,4 @@ def lost_elements(sides: Sides) -> list[JSON]:
 def is_merged_by_key(sides: Sides) -> bool:
     """Tell whether an element of the manifest meets another one in live."""
     live, manifest = as_object(sides.live), as_object(sides.manifest)
-    return bool(live and manifest) and bool(live.keys() - manifest.keys())
+    return bool(live and manifest) and not live.keys() <= manifest.keys()

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from smp.explain._causes import Edit, Remedy, Way
-from smp.explain._ways import Ways
-from smp.paths import value_at
-from smp.schema.sides import Sides
-from smp.values import (
+from smp._values.values import (
     ABSENT,
     JSON,
     Absent,
@@ -17,6 +13,10 @@ from smp.values import (
     as_list,
     same,
 )
+from smp.explain._causes import Edit, Remedy, Way
+from smp.explain._ways import Ways
+from smp.paths import value_at
+from smp.schema.sides import Sides
 
 # What each cause may be remedied by; the first remedy that is proved is shown.
 _LOST: Final = frozenset(
@@ -34,6 +34,17 @@ _STAYING: Final = frozenset(
 )
 _OVERWRITTEN: Final = frozenset({"overwritten", "overwrites-controller"})
 _SHORT: Final = frozenset({"deleted-by-repeated-key", "not-as-asked", "repeated-key"})
+_OTHERS: Final = frozenset(
+    {
+        "canonical",
+        "deleted-by-null",
+        "lost-in-list",
+        "nulls",
+        "unknown-field",
+        "zero-value",
+    }
+)
+_REMEDIED: Final = _LOST | _STAYING | _OVERWRITTEN | _SHORT | _OTHERS
 _BY_WAY: Final[dict[Way, str]] = {
     "server-side": "apply it server-side (kubectl apply --server-side)",
     "forced server-side": (
@@ -54,6 +65,8 @@ def remedy_for(
 
     ``element`` is the one that a list loses.
     """
+    if code not in _REMEDIED:
+        return None
     # Elements of one patch merge key that differ in other map keys are what only
     # another way can tell from each other.
     if code == "repeated-key":

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import msgspec
 
+from smp._values.values import ABSENT, JSON, Absent, JSONObject, same
 from smp.explain._sides import ROLES, below, is_merge_list, is_merge_object
 from smp.paths import Path
 from smp.schema.model import Type
 from smp.schema.sides import BASE, LIVE, MANIFEST, RESULT, Sides
-from smp.values import ABSENT, JSON, Absent, JSONObject, same
 
 _SIDES: Final = {
     "live": LIVE,

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Final
 
+from smp._values.values import ABSENT, JSON, Absent, same
 from smp.paths import Element, KeyedElement, Path
 from smp.schema.list_types import by_list_types
 from smp.schema.model import Schema
 from smp.schema.sides import (
     BASE,
     DEFAULT,
-    FORMER,
     LIVE,
     MANIFEST,
     RESULT,
     Roles,
     Sides,
 )
-from smp.values import ABSENT, JSON, Absent, same
 
 # In this order, the index of an element is that of the first object that has it.
-_ORDER: Final = (RESULT, LIVE, MANIFEST, BASE, DEFAULT, FORMER)
+_ORDER: Final = (RESULT, LIVE, MANIFEST, BASE, DEFAULT)
 _INDEXED: Final = (RESULT, MANIFEST)
+_COMPARED: Final = (LIVE, MANIFEST, BASE, RESULT)
 ROLES: Final = Roles(_ORDER, _INDEXED)
 _BY_LIST_TYPES: Final = Roles(_ORDER, _INDEXED, by_map_keys=True)
 
@@ -54,8 +54,11 @@ def is_unremarkable(sides: Sides) -> bool:
     )
 
 
-def is_one(sides: Sides) -> bool:
-    """Tell whether there is one thing to say of the whole value, not of its parts."""
+def is_one(sides: Sides, former: Callable[[Sides], JSON | Absent]) -> bool:
+    """Tell whether there is one thing to say of the whole value, not of its parts.
+
+    ``former`` returns what a server made of the last-applied configuration there.
+    """
     # Where what a server sets is beside what users set, there are several.
     if sides.is_at(()) or sides.is_at(("metadata",)):
         return False
@@ -72,7 +75,7 @@ def is_one(sides: Sides) -> bool:
         return True
     if sides.manifest is ABSENT and sides.result is ABSENT:
         # All that live has was applied, beside defaults, and it goes.
-        return same(sides.live, sides.last_applied) or same(sides.live, sides.former)
+        return same(sides.live, sides.last_applied) or same(sides.live, former(sides))
     return False
 
 
@@ -88,34 +91,32 @@ def is_merge_object(sides: Sides) -> bool:
 
 def _are(sides: Sides, json_type: type) -> bool:
     """Tell whether all objects that have a value have one of that type."""
-    present = [
-        value
-        for value in (sides.last_applied, sides.manifest, sides.live, sides.result)
-        if value is not ABSENT and value is not None
-    ]
-    return bool(present) and all(type(value) is json_type for value in present)
+    is_there = False
+    for side in _COMPARED:
+        value = sides.values[side]
+        if value is not ABSENT and value is not None:
+            if type(value) is not json_type:
+                return False
+            is_there = True
+    return is_there
 
 
-def below(sides: Sides) -> Iterator[Sides]:
-    """Yield the members of an object, or the elements of a merge list."""
+def below(sides: Sides) -> list[Sides]:
+    """Return the members of an object, or the elements of a merge list."""
     if is_merge_object(sides):
-        for name in sides.names():
-            yield sides.member(name)
-    elif is_merge_list(sides):
-        yield from sides.elements(sides.pair())
+        return [sides.member(name) for name in sides.names()]
+    if is_merge_list(sides):
+        return sides.elements(sides.pair())
+    return []
 
 
-def differing(sides: Sides) -> Iterator[Sides]:
-    """Yield those below at which the objects differ: ``below`` without the rest."""
-    if not is_merge_object(sides):
-        for element in below(sides):
-            if not is_unremarkable(element):
-                yield element
-        return
+def differing(sides: Sides) -> list[Sides]:
+    """Return those below at which the objects differ: ``below`` without the rest."""
     # Most members are alike: this is what most of the time goes to.
-    for name in sides.names():
-        if sides.differs(name, (LIVE, MANIFEST, BASE, RESULT)):
-            yield sides.member(name)
+    if is_merge_object(sides):
+        names = [name for name in sides.names() if sides.differs(name, _COMPARED)]
+        return [sides.member(name) for name in names]
+    return [element for element in below(sides) if not is_unremarkable(element)]
 
 
 def retains(sides: Sides) -> bool:

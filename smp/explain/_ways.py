@@ -6,20 +6,20 @@ from typing import Final
 
 import msgspec
 
-from smp import strategic
+from smp import _strategic as strategic
+from smp._storage.immutable import find_changed_immutable_fields
+from smp._storage.update import as_stored
+from smp._values.last_applied import LAST_APPLIED, with_last_applied
+from smp._values.values import JSON, JSONObject, as_list, as_object
 from smp.errors import SmpError
 from smp.explain._causes import Edit, Way
 from smp.hazards import Policy
-from smp.immutable import changed_immutable_fields
-from smp.last_applied import LAST_APPLIED, with_last_applied
 from smp.managed_fields import ApplyConflictError, Step, simulate
 from smp.paths import Path, edited, value_at
 from smp.schema.model import ObjectType, Schema
 from smp.schema.sides import BASE, LIVE, MANIFEST, Sides
-from smp.three_way import ApplyOptions, Inputs, apply_inputs
+from smp.three_way import ApplyInputs, ThreeWayOptions, apply_inputs
 from smp.unions import validate_unions
-from smp.update import as_stored
-from smp.values import JSON, JSONObject, as_list, as_object
 
 # The manager of kubectl apply --server-side.
 _MANAGER: Final = "kubectl"
@@ -47,9 +47,9 @@ class Ways:
 
     def __init__(
         self,
-        inputs: Inputs,
+        inputs: ApplyInputs,
         schema: Schema,
-        options: ApplyOptions,
+        options: ThreeWayOptions,
         *,
         is_clean: bool,
     ) -> None:
@@ -71,7 +71,7 @@ class Ways:
         and the edits are in.
         """
         part = self._part_at(sides)
-        obj = self._apply(_with_edits(part, edits))
+        obj = self._apply(_add_edits(part, edits))
         if obj is None or self._is_clean:
             return obj
         # What is wrong in one part stays so where another one is edited.
@@ -80,9 +80,9 @@ class Ways:
             return None
         if self._wrong_part is None and self._apply(part) is None:
             self._wrong_part = path
-        return self._apply(_with_edits(self._inputs, edits))
+        return self._apply(_add_edits(self._inputs, edits))
 
-    def _apply(self, inputs: Inputs) -> JSONObject | None:
+    def _apply(self, inputs: ApplyInputs) -> JSONObject | None:
         """Return what kubectl apply leads to; None where it is refused or falls short.
 
         An edited input may be refused: it sets two members of a union.
@@ -93,7 +93,7 @@ class Ways:
             return None
         return None if result.unmet or result.violations else result.object
 
-    def _part_at(self, sides: Sides) -> Inputs:
+    def _part_at(self, sides: Sides) -> ApplyInputs:
         """Return the inputs without other elements of the merge lists on the way."""
         places: list[Sides] = []
         place = sides
@@ -103,7 +103,7 @@ class Ways:
         places.reverse()
         inputs = self._inputs
         base = inputs.last_applied
-        return Inputs(
+        return ApplyInputs(
             None if base is None else as_object(_cut(base, places, BASE)),
             as_object(_cut(inputs.manifest, places, MANIFEST)),
             as_object(_cut(inputs.live, places, LIVE)),
@@ -165,7 +165,7 @@ class Ways:
 
     def _is_reached(self, obj: JSONObject) -> bool:
         """Tell whether a server accepts an object, and the manifest holds in it."""
-        if changed_immutable_fields(self._inputs.live, obj, self._schema):
+        if find_changed_immutable_fields(self._inputs.live, obj, self._schema):
             return False
         if validate_unions(self._inputs.live, obj, self._schema, ratchet=True):
             return False
@@ -217,11 +217,11 @@ def _is_alone(place: Sides) -> bool:
     return pairing is not None and pairing.is_unique and not pairing.repeated
 
 
-def _with_edits(inputs: Inputs, edits: tuple[Edit, ...]) -> Inputs:
+def _add_edits(inputs: ApplyInputs, edits: tuple[Edit, ...]) -> ApplyInputs:
     base, manifest = inputs.last_applied, inputs.manifest
     for edit in edits:
         if edit.input == "manifest":
             manifest = edited(manifest, edit.path, edit.value)
         else:
             base = edited(base or {}, edit.path, edit.value)
-    return Inputs(base, manifest, inputs.live)
+    return ApplyInputs(base, manifest, inputs.live)

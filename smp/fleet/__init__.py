@@ -7,8 +7,8 @@ for more than one. Needs the extra ``fleet``.
 The modules: _rows.py (one pair; theory of operation), _equality.py and
 _coverage.py (the fast comparison), _memory.py (what is remembered of pairs), _usual.py
 (the usual form of objects, decoded in one pass), _versions.py (versions of one kind),
-_managers.py (who owns a path), _objects.py (texts), _columns.py (Arrow columns),
-_compare.py (a batch), engines.py (adapters).
+_managers.py (who owns a path), _additions.py (what was added by hand), _objects.py
+(texts), _columns.py (Arrow columns), _compare.py (a batch), engines.py (adapters).
 """
 
 from __future__ import annotations

@@ -29,6 +29,7 @@ def compare(
     catalog: Catalog | None = None,
     rules: Rules = NO_RULES,
     show_secrets: bool = False,
+    additions: bool = False,
 ) -> pa.RecordBatch:
     """Compare the pairs of objects of a batch, and return a row for each, in order.
 
@@ -39,11 +40,14 @@ def compare(
     OUTPUT_SCHEMA; see Outcome. A row that cannot be read is "unreadable" and leaves the
     others alone. ``catalog`` is by default the newest bundled Kubernetes; a kind that
     it does not have is compared by RFC 7396. The values of Secrets are masked in
-    patches, unless ``show_secrets``. Raises SmpError for a batch without these columns.
+    patches, unless ``show_secrets``. With ``additions`` an object that is the same but
+    for fields that no manifest has, and that a manager has set who neither applies
+    manifests nor is a part of Kubernetes, is "extra-fields". Raises SmpError for a
+    batch without these columns.
     """
     require_columns(batch)
     known = kubernetes() if catalog is None else catalog
-    rows = _rows_for(known, rules, show_secrets=show_secrets)
+    rows = _rows_for(known, rules, show_secrets=show_secrets, additions=additions)
     columns = [text_column(batch, name) for name in IDENTITY]
     desired, live = json_column(batch, "desired"), json_column(batch, "live")
     # Rows with the same bytes on both sides never become Python objects; where one is
@@ -55,8 +59,11 @@ def compare(
         column.take(others).to_pylist()
         for column in (desired, live, json_column(batch, "last_applied"))
     ]
-    for index, *texts in zip(others.to_pylist(), *sides, strict=True):
-        outcomes[index] = rows.outcome(*texts)
+    clusters = pc.fill_null(columns[0], "").take(others).to_pylist()
+    for index, cluster, *texts in zip(
+        others.to_pylist(), clusters, *sides, strict=True
+    ):
+        outcomes[index] = rows.outcome(*texts, cluster=cluster)
     for name in OUTPUT_SCHEMA.names[len(IDENTITY) :]:
         type_ = OUTPUT_SCHEMA.field(name).type
         values = [getattr(outcome, name) for outcome in outcomes]
@@ -64,12 +71,14 @@ def compare(
     return pa.RecordBatch.from_arrays(columns, schema=OUTPUT_SCHEMA)
 
 
-def _rows_for(catalog: Catalog, rules: Rules, *, show_secrets: bool) -> Rows:
+def _rows_for(
+    catalog: Catalog, rules: Rules, *, show_secrets: bool, additions: bool
+) -> Rows:
     """Return what judges rows; with it the schemas are kept from batch to batch."""
     for rows in [*_recent]:
-        if rows.is_for(catalog, rules, show_secrets=show_secrets):
+        if rows.is_for(catalog, rules, show_secrets=show_secrets, additions=additions):
             return rows
-    rows = Rows(catalog, rules, show_secrets=show_secrets)
+    rows = Rows(catalog, rules, show_secrets=show_secrets, additions=additions)
     # An engine may call this in several threads.
     _recent.append(rows)
     return rows

@@ -9,8 +9,8 @@ another spelling.
 
 from __future__ import annotations
 
+from smp._values.values import JSON, JSONArray, JSONObject, same
 from smp.schema.model import Field, ListType, ObjectType, Type
-from smp.values import JSON, JSONArray, JSONObject, same
 
 
 def covers(live: JSONObject, desired: JSONObject, type_: Type) -> bool:

@@ -9,13 +9,13 @@ from typing import Final
 
 import msgspec
 
+from smp._storage.update import as_stored
+from smp._values.raw import RawJSON
+from smp._values.values import JSON, JSONObject
 from smp.fleet._coverage import covers, keeps
 from smp.fleet._memory import Memory
-from smp.fleet._objects import Text, decode
-from smp.raw import RawJSON
+from smp.fleet._objects import ObjectText, decode
 from smp.schema.model import Schema
-from smp.update import as_stored
-from smp.values import JSON, JSONObject
 
 _PROFILE: Final = "kep1027"
 _NULL: Final = b"null"
@@ -37,7 +37,11 @@ class Equality:
         self._last: tuple[bytes, JSON] = (b"", None)
 
     def is_equal(
-        self, manifest: Text, live: Text, base: Text | None, schema: Schema
+        self,
+        manifest: ObjectText,
+        live: ObjectText,
+        base: ObjectText | None,
+        schema: Schema,
     ) -> bool:
         """Tell whether live has all that the manifest asks for; see covers.
 
@@ -49,7 +53,11 @@ class Equality:
             return False
 
     def _is_equal(
-        self, manifest: Text, live: Text, base: Text | None, schema: Schema
+        self,
+        manifest: ObjectText,
+        live: ObjectText,
+        base: ObjectText | None,
+        schema: Schema,
     ) -> bool:
         if not manifest.is_usual or not live.is_usual:
             return False
@@ -75,7 +83,7 @@ class Equality:
                     return False
         return base is None or self._keeps_all(manifest, base)
 
-    def _keeps_all(self, manifest: Text, base: Text) -> bool:
+    def _keeps_all(self, manifest: ObjectText, base: ObjectText) -> bool:
         """Tell whether the manifest has all of a last-applied configuration."""
         if not base.is_usual:
             return False
@@ -147,7 +155,7 @@ class Equality:
         return answer
 
 
-def _annotations_of(text: Text) -> JSON:
+def _annotations_of(text: ObjectText) -> JSON:
     """Return the annotations of an object, but for the one of kubectl."""
     annotations = text.annotations
     if annotations is None:
@@ -158,7 +166,7 @@ def _annotations_of(text: Text) -> JSON:
     return decoded
 
 
-def _has_annotations(manifest: Text, live: Text) -> bool:
+def _has_annotations(manifest: ObjectText, live: ObjectText) -> bool:
     wanted, there = _annotations_of(manifest), _annotations_of(live)
     if not isinstance(wanted, dict) or not isinstance(there, dict):
         return False

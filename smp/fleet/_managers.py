@@ -7,15 +7,16 @@ from typing import Final
 import msgspec
 from msgspec import UNSET
 
+from smp._values.raw import RawJSON
+from smp._values.values import ABSENT, JSON, JSONObject, as_list, as_object
+from smp.comparison import Rule
 from smp.errors import SmpError
 from smp.fleet._memory import Memory
-from smp.fleet._objects import Text, decode
+from smp.fleet._objects import ObjectText, decode
 from smp.fleet._usual import Part
 from smp.managed_fields import FieldSet, Owner, owned_path, owners
 from smp.paths import Path, index_of, value_at
-from smp.raw import RawJSON
 from smp.schema.model import Schema
-from smp.values import ABSENT, JSON, JSONObject, as_list, as_object
 
 # A set takes many times as much memory as its text.
 _MOST: Final = 1 << 20
@@ -58,10 +59,29 @@ class Managers:
         except SmpError:
             return ()
         try:
-            return owners(Text(live, "live").decoded("live"))
+            return owners(ObjectText(live, "live").decoded("live"))
         except SmpError:
             # A server repairs broken managed fields with the next write.
             return ()
+
+    def trusted_by(self, rule: Rule, fields: Part) -> tuple[object, ...]:
+        """Return what a rule about managers looks at in managed fields.
+
+        That is the fields of each manager that it trusts, at whatever time.
+        """
+        if fields is UNSET:
+            return ()
+        try:
+            entries = _decode_entries(fields)
+        except (msgspec.MsgspecError, UnicodeError):
+            return (bytes(fields),)
+        return tuple(
+            [
+                (entry.fieldsType, bytes(entry.fieldsV1))
+                for entry in entries
+                if rule.trusts(entry.manager)
+            ]
+        )
 
     def _owner(self, entry: _Entry) -> Owner:
         text = bytes(entry.fieldsV1)
@@ -80,7 +100,7 @@ class Managers:
         )
 
 
-def owned_at(live: JSONObject, schema: Schema, path: Path) -> Path | None:
+def find_owned_at(live: JSONObject, schema: Schema, path: Path) -> Path | None:
     """Return the path by which a field is owned; None where live has nothing."""
     if value_at(live, path) is ABSENT:
         return None

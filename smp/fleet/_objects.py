@@ -8,11 +8,11 @@ from typing import Final
 import msgspec
 from msgspec import UNSET
 
+from smp._values.last_applied import LAST_APPLIED
+from smp._values.raw import RawJSON
+from smp._values.values import JSONObject, as_object
 from smp.errors import ObjectError
 from smp.fleet._usual import Part
-from smp.last_applied import LAST_APPLIED
-from smp.raw import RawJSON
-from smp.values import JSONObject, as_object
 
 Members = dict[str, RawJSON]
 
@@ -22,7 +22,7 @@ _HEAD: Final = frozenset({"apiVersion", "kind"})
 decode: Final = msgspec.json.Decoder().decode
 
 
-class Text:
+class ObjectText:
     """An object whose members, and those of its metadata, are not decoded.
 
     ``metadata`` is None where the object has none; its annotations are in
@@ -94,7 +94,7 @@ class Text:
                     obj[name] = decode(part)
         except (msgspec.MsgspecError, UnicodeError) as error:
             raise not_an_object(what, error) from None
-        return obj if self.is_usual else without_annotation(obj)
+        return obj if self.is_usual else drop_annotation(obj)
 
     def _decoded_metadata(
         self, parts: Members, leaves_out: Container[str]
@@ -119,7 +119,7 @@ def annotations_of(obj: JSONObject) -> JSONObject:
     return as_object(as_object(obj.get("metadata")).get("annotations"))
 
 
-def without_annotation(obj: JSONObject) -> JSONObject:
+def drop_annotation(obj: JSONObject) -> JSONObject:
     """Return a manifest without the annotation in which kubectl keeps what it applied.
 
     A manifest has it where it was exported from a cluster.
@@ -138,7 +138,7 @@ def bare(last_applied: JSONObject) -> JSONObject:
     These are empty annotations (Go: k8s.io/kubectl, util.GetModifiedConfiguration) and
     the namespace of the context (Go: cli-runtime, resource.SetNamespace).
     """
-    obj = without_annotation(last_applied)
+    obj = drop_annotation(last_applied)
     metadata = as_object(obj.get("metadata"))
     added = {"namespace"}
     if metadata.get("annotations") == {}:

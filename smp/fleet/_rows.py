@@ -19,6 +19,9 @@ The first of these that holds decides:
    the result has all that the manifest asks for, it is "same" as well.
 7. All else is "drift"; a "hazard" where the apply would do harm beside what it is asked
    for (smp.hazards).
+
+On request, what was added by hand is told as well (_additions.py): of an object that is
+the same it makes "extra-fields".
 """
 
 from __future__ import annotations
@@ -27,24 +30,31 @@ from typing import Final, Literal, TypeAlias, get_args
 
 import msgspec
 
-from smp.api_objects import SHOWN_OF_SECRET
+from smp._storage.update import STOCK_PROFILE
+from smp._values.api_objects import SHOWN_OF_SECRET
+from smp._values.codec import sort_members
+from smp._values.label_selectors import LabelSelector
+from smp._values.values import JSON, JSONObject, as_object, as_text
 from smp.comparison import NO_RULES, Rules, compared, is_stored
 from smp.errors import ObjectError, SmpError, UnknownKindError, too_deep
 from smp.explain import codes_at
+from smp.fleet._additions import EXTRA_FIELDS, additions_of
+from smp.fleet._coverage import covers
 from smp.fleet._equality import Equality
-from smp.fleet._managers import Managers, by_index, managers_at, named, owned_at
-from smp.fleet._memory import Content, Memory, content_of, has_only_labels
-from smp.fleet._objects import Text, bare
+from smp.fleet._managers import Managers, by_index, find_owned_at, managers_at, named
+from smp.fleet._memory import Content, Memory, content_of, heads_of, is_hidden
+from smp.fleet._objects import ObjectText, bare
+from smp.fleet._served import drop_ignored, serve_apply
 from smp.fleet._versions import are_alike
 from smp.hazards import Hazard
+from smp.managed_fields import Owner
 from smp.paths import Path
 from smp.schema.catalog import Catalog
 from smp.schema.model import Schema
 from smp.three_way import three_way_apply
-from smp.values import JSON, JSONObject, as_object, as_text
 
 Verdict: TypeAlias = Literal[
-    "same", "drift", "missing", "extra", "hazard", "unreadable"
+    "same", "drift", "missing", "extra", "hazard", "unreadable", "extra-fields"
 ]
 VERDICTS: Final[tuple[Verdict, ...]] = get_args(Verdict)
 
@@ -62,9 +72,8 @@ _NO_HARM: Final = frozenset(
 _MASK: Final = "***"
 # The bytes of the pairs whose answers are remembered.
 _MOST: Final = 16 << 20
-# What only matters where a manifest, or a rule, is about it.
+# What only matters where a manifest is about it, or a rule about managers.
 _UNNEEDED: Final = frozenset({"status", "managedFields"})
-_NOTHING: Final[frozenset[str]] = frozenset()
 _WITHOUT_SCHEMA: Final = Schema.inline("any").with_unknown_fields("merge")
 
 
@@ -88,6 +97,11 @@ class Outcome(msgspec.Struct, frozen=True):
     managers: tuple[str, ...] = ()
     error: str | None = None
 
+    def repeats(self, names: tuple[bytes, bytes]) -> bool:
+        """Tell whether the outcome has one of some names in it."""
+        texts = (self.patch or "", self.error or "", *self.paths)
+        return any(name and name.decode() in text for name in names for text in texts)
+
 
 SAME: Final = Outcome("same")
 
@@ -108,7 +122,7 @@ class Rows:
     """Judges pairs of objects by the schemas of a catalog, and by rules.
 
     Schemas are compiled once for each kind. With ``show_secrets`` the patches of
-    Secrets have their values.
+    Secrets have their values; with ``additions`` what was added by hand counts.
     """
 
     def __init__(
@@ -117,19 +131,31 @@ class Rows:
         rules: Rules = NO_RULES,
         *,
         show_secrets: bool = False,
+        additions: bool = False,
     ) -> None:
         self._catalog = catalog
         self._rules = rules
+        self._additions = additions
         self._show_secrets = show_secrets
         self._equality = Equality()
         self._managers = Managers()
         self._judged: Memory[_Judged] = Memory(_MOST)
+        self._selective = [
+            rule
+            for rule in rules.all
+            if rule.names or rule.namespaces or rule.labels != LabelSelector()
+        ]
+        self._trusting = [rule for rule in rules.all if rule.managers]
+        self._has_normalizers = any(rule.normalizers for rule in rules.all)
         self._schemas: dict[tuple[bytes, bytes], Schema] = {}
 
-    def is_for(self, catalog: Catalog, rules: Rules, *, show_secrets: bool) -> bool:
+    def is_for(
+        self, catalog: Catalog, rules: Rules, *, show_secrets: bool, additions: bool
+    ) -> bool:
         """Tell whether this judges by a catalog and rules."""
         return (
             self._catalog is catalog
+            and self._additions == additions
             and self._show_secrets == show_secrets
             and (self._rules is rules or self._rules == rules)
         )
@@ -139,15 +165,17 @@ class Rows:
         desired: bytes | None,
         live: bytes | None,
         last_applied: bytes | None = None,
+        *,
+        cluster: str = "",
     ) -> Outcome:
-        """Judge one pair; what is wrong with it is an outcome, too."""
+        """Judge one pair of a cluster; what is wrong with it is an outcome, too."""
         # Broken JSON on both sides is the same as well: nothing would change it.
         if desired is not None and desired == live:
             return SAME
         try:
             if desired is None or live is None:
                 return self.one_sided(desired, live)
-            return self.pair(desired, live, last_applied)
+            return self.pair(desired, live, last_applied, cluster)
         except SmpError as error:
             return Outcome("unreadable", error=str(error))
         except RecursionError:
@@ -156,84 +184,137 @@ class Rows:
     def one_sided(self, desired: bytes | None, live: bytes | None) -> Outcome:
         """Judge a manifest, or a live object, alone. Raises ObjectError."""
         if live is not None:
-            owners = self._managers.of(Text(live, "live").managed_fields, live)
+            owners = self._managers.of(ObjectText(live, "live").managed_fields, live)
             managers = tuple([named(owner) for owner in owners])
             return Outcome("extra", managers=managers)
         if desired is None:
             raise ObjectError("neither desired nor live", code="no-object")
-        text = Text(desired, "desired")
+        text = ObjectText(desired, "desired")
         schema = self._schema_of(text, "desired")
         # A new object is its own patch. The annotation of an exported one, which would
         # show the values of a Secret, is left out.
         patch = self._patch_text(text.decoded("desired"), schema)
         return Outcome("missing", patch=patch, heals=True)
 
-    def pair(self, desired: bytes, live: bytes, last_applied: bytes | None) -> Outcome:
+    def pair(
+        self,
+        desired: bytes,
+        live: bytes,
+        last_applied: bytes | None,
+        cluster: str = "",
+    ) -> Outcome:
         """Judge two texts that differ. Raises SmpError and RecursionError."""
-        # A rule may be about anything, such as names and managers.
-        content = None
-        if not self._rules.all:
-            content = content_of(desired, live, last_applied)
+        content = content_of(desired, live, last_applied, cluster)
         if content is None:
             judged = self._judge(desired, live, last_applied)
-            fields = Text(live, "live").managed_fields
+            fields = ObjectText(live, "live").managed_fields
         else:
             judged = self._judged_before(content, desired, live, last_applied)
             fields = content.managed_fields
-        if not judged.owned:
+        if not judged.owned and not self._additions:
             return judged.outcome
         owners = self._managers.of(fields, live)
+        if self._additions:
+            judged = self._with_additions(judged, desired, live, owners)
         managers = [managers_at(owners, path) for path in judged.owned]
         return msgspec.structs.replace(judged.outcome, managers=tuple(managers))
+
+    def _with_additions(
+        self, judged: _Judged, desired: bytes, live: bytes, owners: tuple[Owner, ...]
+    ) -> _Judged:
+        """Return an outcome with the fields that were added by hand."""
+        wanted = ObjectText(desired, "desired")
+        schema = self._schema_of(wanted, "desired")
+        manifest = wanted.decoded("desired")
+        obj = self._in_version_of(
+            manifest, ObjectText(live, "live").decoded("live"), schema
+        )
+        paths = additions_of(manifest, obj, schema, owners, self._rules)
+        known = {*judged.outcome.paths}
+        paths = [path for path in paths if str(path) not in known]
+        if not paths:
+            return judged
+        outcome = judged.outcome
+        is_same = outcome.verdict == "same"
+        return _Judged(
+            msgspec.structs.replace(
+                outcome,
+                verdict=EXTRA_FIELDS if is_same else outcome.verdict,
+                paths=(*outcome.paths, *map(str, paths)),
+                causes=(*outcome.causes, *[EXTRA_FIELDS] * len(paths)),
+            ),
+            (*judged.owned, *[find_owned_at(obj, schema, path) for path in paths]),
+        )
 
     def _judged_before(
         self, content: Content, desired: bytes, live: bytes, last_applied: bytes | None
     ) -> _Judged:
         """Return what was found out of a pair with this content, or find it out."""
-        text = content.text
-        if content.nameless is not None:
-            known = self._judged.get(content.nameless, len(text))
-            if known is not None and known is not _JUDGED_BY_NAME:
+        keys: list[object] = [*content.keys]
+        size = len(content.text)
+        if self._rules.all:
+            ruled = self._ruled_by(content)
+            keys = [(ruled, key) for key in keys]
+        if self._has_normalizers:
+            # Something is made of values that are only compared elsewhere.
+            keys, hidden = keys[-1:], content.hidden[-1:]
+        else:
+            hidden = content.hidden
+        judged: _Judged | None = None
+        for key, names in zip(keys, hidden, strict=True):
+            known = self._judged.get(key, size)
+            if known is None:
+                if judged is None:
+                    judged = self._judge(desired, live, last_applied)
+                is_last = key is keys[-1]
+                holds = is_last or (
+                    not judged.outcome.repeats(names) and is_hidden(content, names)
+                )
+                self._judged.keep(key, judged if holds else _JUDGED_BY_NAME, size)
+                if not holds:
+                    continue
+                return judged
+            if known is not _JUDGED_BY_NAME:
                 return known
-            if known is None and has_only_labels(content):
-                text = content.nameless
-        known = self._judged.get(text, len(text))
-        if known is not None:
-            return known
-        judged = self._judge(desired, live, last_applied)
-        # Under another name the patch would be another one.
-        patch = judged.outcome.patch or ""
-        if content.nameless is not None and content.name.decode() in patch:
-            text = content.text
-        if content.nameless is not None and text is content.text:
-            self._judged.keep(content.nameless, _JUDGED_BY_NAME, len(text))
-        self._judged.keep(text, judged, len(text))
-        return judged
+        raise AssertionError("the last key holds for all names")
+
+    def _ruled_by(self, content: Content) -> tuple[object, ...]:
+        """Return what the rules make of what a content does not have."""
+        found: list[object] = [
+            self._managers.trusted_by(rule, content.managed_fields)
+            for rule in self._trusting
+        ]
+        if self._selective:
+            try:
+                heads = heads_of(content)
+            except (msgspec.MsgspecError, UnicodeError):
+                return (content.text, *content.identity, *found)
+            found += [rule.concerns(head) for rule in self._selective for head in heads]
+        return tuple(found)
 
     def _judge(
         self, desired: bytes, live: bytes, last_applied: bytes | None
     ) -> _Judged:
-        there = Text(live, "live")
-        wanted = Text(desired, "desired")
-        base: Text | None = None
+        there = ObjectText(live, "live")
+        wanted = ObjectText(desired, "desired")
+        base: ObjectText | None = None
         if last_applied is not None:
-            base = Text(last_applied, "last_applied")
+            base = ObjectText(last_applied, "last_applied")
         elif there.last_applied is not None:
-            base = Text(there.last_applied, "last-applied")
+            base = ObjectText(there.last_applied, "last-applied")
         schema = self._schema_of(wanted, "desired")
         if self._equality.is_equal(wanted, there, base, schema):
             return _JUDGED_SAME
         manifest = wanted.decoded("desired")
         former = None if base is None else bare(base.decoded("last-applied"))
         # Most of an object is often what servers and controllers write.
-        unneeded = _NOTHING
-        if not self._rules.all:
-            unneeded = _UNNEEDED.difference(
-                manifest,
-                as_object(manifest.get("metadata")),
-                former or (),
-                as_object((former or {}).get("metadata")),
-            )
+        unneeded = _UNNEEDED.difference(
+            manifest,
+            as_object(manifest.get("metadata")),
+            former or (),
+            as_object((former or {}).get("metadata")),
+            ("managedFields",) if self._trusting else (),
+        )
         obj = there.decoded("live", unneeded)
         obj = self._in_version_of(manifest, obj, schema)
         # What is remembered of them holds for members in any order.
@@ -244,7 +325,7 @@ class Rows:
             schema,
         )
 
-    def _schema_of(self, text: Text, what: str) -> Schema:
+    def _schema_of(self, text: ObjectText, what: str) -> Schema:
         api_version, kind = text.member("apiVersion"), text.member("kind")
         # To make a schema takes longer than to compare an object by it.
         schema = self._schemas.get((api_version, kind))
@@ -298,14 +379,68 @@ class Rows:
         schema: Schema,
     ) -> _Judged:
         """Compute the apply, and compare what it leads to with what is there."""
+        manifest = desired
+        desired = drop_ignored(manifest, manifest, live, schema)
+        if last_applied is not None:
+            last_applied = drop_ignored(last_applied, manifest, live, schema)
         # What a rule sets aside is in neither the patch nor the paths, as in smp diff.
         if self._rules.all:
             desired, last_applied = self._ruled(desired, live, last_applied, schema)
         result = three_way_apply(
             last_applied, desired, live, schema, unknown_fields="merge"
         )
+        paths = self._differing(result.object, live, schema, result.unmet)
+        # What is only written differently the patch sends, and it changes nothing.
+        if not paths:
+            return _JUDGED_SAME
+        simulated = result
+        if result.changes:
+            # No server of today clears the members of unions.
+            simulated = three_way_apply(
+                last_applied,
+                desired,
+                live,
+                schema,
+                profile=STOCK_PROFILE,
+                unknown_fields="merge",
+                hazards="ignore",
+            )
+        served = serve_apply(simulated, live, schema)
+        heals = False
+        if served is not None:
+            # A server may store less than what it is sent. What it fills in beside that
+            # is no drift.
+            stored = self._differing(served, live, schema, simulated.unmet)
+            paths = [path for path in paths if _is_among(path, stored)]
+            if not paths:
+                return _JUDGED_SAME
+            heals = covers(served, desired, schema.type) or self._is_settled(
+                desired, served, schema
+            )
+        patch = None
+        if result.kubectl_patch:
+            patch = self._patch_text(result.kubectl_patch, schema)
+        codes = codes_at(last_applied, desired, live, result, schema, paths)
+        verdict: Verdict = "drift"
+        if do_harm(result.hazards, [by_index(live, path) for path in paths]):
+            verdict = "hazard"
+        outcome = Outcome(
+            verdict, tuple([str(path) for path in paths]), tuple(codes), patch, heals
+        )
+        return _Judged(
+            outcome, tuple([find_owned_at(live, schema, path) for path in paths])
+        )
+
+    def _differing(
+        self,
+        after: JSONObject,
+        live: JSONObject,
+        schema: Schema,
+        unmet: tuple[Path, ...],
+    ) -> list[Path]:
+        """Return where an apply changes live, and where it falls short."""
         comparison = compared(
-            result.object,
+            after,
             live,
             schema,
             rules=self._rules,
@@ -313,34 +448,21 @@ class Rows:
             live_is_stored=is_stored(live),
         )
         paths = [difference.path for difference in comparison.differences]
-        names = [str(path) for path in paths]
-        known = {*names}
-        # The apply itself may fall short: an element with a repeated key, for example.
-        for path in result.unmet:
-            name = str(path)
-            if name not in known:
-                paths.append(path)
-                names.append(name)
-        patch = None
-        if result.kubectl_patch:
-            patch = self._patch_text(result.kubectl_patch, schema)
-        # What is only written differently the patch sends, and it changes nothing.
-        if not paths:
-            return _JUDGED_SAME
-        # A server would refuse the whole patch.
-        refused = [each for each in result.violations if not each.warning]
-        codes = codes_at(last_applied, desired, live, result, schema, paths)
-        verdict: Verdict = "drift"
-        if do_harm(result.hazards, [by_index(live, path) for path in paths]):
-            verdict = "hazard"
-        outcome = Outcome(
-            verdict,
-            tuple(names),
-            tuple(codes),
-            patch,
-            result.converged and not refused,
+        known = {str(path) for path in paths}
+        # An element with a repeated key, for example.
+        return paths + [path for path in unmet if str(path) not in known]
+
+    def _is_settled(
+        self, desired: JSONObject, served: JSONObject, schema: Schema
+    ) -> bool:
+        """Tell whether a second apply of a manifest changes nothing."""
+        result = three_way_apply(
+            desired, desired, served, schema, unknown_fields="merge", hazards="ignore"
         )
-        return _Judged(outcome, tuple([owned_at(live, schema, path) for path in paths]))
+        after = serve_apply(result, served, schema)
+        if after is None:
+            return False
+        return not self._differing(after, served, schema, result.unmet)
 
     def _ruled(
         self,
@@ -366,8 +488,17 @@ class Rows:
 
     def _patch_text(self, patch: JSONObject, schema: Schema) -> str:
         if schema.kind == "Secret" and not self._show_secrets:
-            patch = {name: _masked(name, value) for name, value in patch.items()}
-        return msgspec.json.encode(patch).decode()
+            patch = {name: _mask(name, value) for name, value in patch.items()}
+        return msgspec.json.encode(sort_members(patch)).decode()
+
+
+def _is_among(path: Path, others: list[Path]) -> bool:
+    """Tell whether one of some paths is in this one, or this one in it."""
+    for other in others:
+        length = min(len(path.steps), len(other.steps))
+        if path.steps[:length] == other.steps[:length]:
+            return True
+    return False
 
 
 def _in_order(obj: JSONObject) -> JSONObject:
@@ -379,7 +510,7 @@ def _in_order(obj: JSONObject) -> JSONObject:
     return found
 
 
-def _masked(name: str, value: JSON) -> JSON:
+def _mask(name: str, value: JSON) -> JSON:
     """Mask the values of a section of a Secret; what is deleted stays null."""
     if name in SHOWN_OF_SECRET or value is None:
         return value
@@ -393,13 +524,9 @@ def do_harm(hazards: tuple[Hazard, ...], paths: list[Path]) -> bool:
 
     What normalizers take for equal is sent all the same, and harms nothing.
     """
-    places = [path.steps for path in paths]
     for hazard in hazards:
         if hazard.severity == "note" or hazard.code in _NO_HARM:
             continue
-        steps = hazard.path.by_index.steps
-        for place in places:
-            length = min(len(steps), len(place))
-            if steps[:length] == place[:length]:
-                return True
+        if _is_among(hazard.path.by_index, paths):
+            return True
     return False

@@ -11,14 +11,14 @@ from typing import Final, TypeAlias
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from smp.raw import RawJSON
+from smp._values.raw import RawJSON
 
 Part: TypeAlias = RawJSON | UnsetType
 # The one of a Service has labels, others have labels and expressions.
 _Selector: TypeAlias = dict[str, str | dict[str, str] | list[RawJSON]]
 
 
-class Metadata(msgspec.Struct, forbid_unknown_fields=True):
+class UsualMetadata(msgspec.Struct, forbid_unknown_fields=True):
     """The metadata that manifests have."""
 
     name: Part = UNSET
@@ -27,12 +27,13 @@ class Metadata(msgspec.Struct, forbid_unknown_fields=True):
     annotations: dict[str, str] | UnsetType = UNSET
     ownerReferences: Part = UNSET  # noqa: N815  # as in JSON
     finalizers: Part = UNSET
+    # controller-gen and kubectl create print it as null.
+    creationTimestamp: Part = UNSET  # noqa: N815  # as in JSON
 
 
-class LiveMetadata(Metadata, forbid_unknown_fields=True):
+class LiveMetadata(UsualMetadata, forbid_unknown_fields=True):
     """The metadata of live objects: a server adds some."""
 
-    creationTimestamp: Part = UNSET  # noqa: N815  # as above
     deletionTimestamp: Part = UNSET  # noqa: N815  # as above
     deletionGracePeriodSeconds: Part = UNSET  # noqa: N815  # as above
     generateName: Part = UNSET  # noqa: N815  # as above
@@ -72,7 +73,7 @@ class _Members(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 class Manifest(_Members, kw_only=True, forbid_unknown_fields=True):
     """A manifest, or a last-applied configuration."""
 
-    metadata: Metadata
+    metadata: UsualMetadata
 
 
 class LiveObject(_Members, kw_only=True, forbid_unknown_fields=True):
@@ -85,12 +86,26 @@ class _Labelled(msgspec.Struct):
     labels: dict[str, str] = {}
 
 
+class _Variable(msgspec.Struct):
+    value: str = ""
+
+
+class _Container(msgspec.Struct):
+    env: list[_Variable] = []
+
+
+class _PodSpec(msgspec.Struct):
+    containers: list[_Container] = []
+    initContainers: list[_Container] = []  # noqa: N815  # as above
+
+
 class _Template(msgspec.Struct):
     metadata: _Labelled = msgspec.field(default_factory=_Labelled)
+    spec: _PodSpec = msgspec.field(default_factory=_PodSpec)
 
 
-class _Spec(msgspec.Struct):
-    """What has labels in a spec of these versions; the rest is left out."""
+class _Spec(_PodSpec):
+    """What has labels and variables in a spec of these versions."""
 
     selector: _Selector = {}
     podSelector: _Selector = {}  # noqa: N815  # as above
@@ -107,13 +122,15 @@ _WITH_LABELS: Final = frozenset(
 )
 
 
-def label_values(labels: RawJSON) -> list[str]:
-    """Return the values of labels. Raises MsgspecError."""
-    return [*_labels(labels).values()]
+def strings_of(members: RawJSON) -> list[str]:
+    """Return the values of labels, or of other strings. Raises MsgspecError."""
+    return [*_labels(members).values()]
 
 
-def label_values_of_spec(spec: RawJSON, api_version: RawJSON) -> list[str]:
-    """Return the values of all labels that a spec has or selects. Raises MsgspecError.
+def opaque_values_of_spec(spec: RawJSON, api_version: RawJSON) -> list[str]:
+    """Return the values of labels that a spec has or selects, and of variables.
+
+    Raises MsgspecError.
 
     Those in expressions, and in what only some kinds have, are not among them.
     """
@@ -127,4 +144,7 @@ def label_values_of_spec(spec: RawJSON, api_version: RawJSON) -> list[str]:
                 found.append(value)
             elif isinstance(value, dict):
                 found += value.values()
+    for pod in (parts, parts.template.spec):
+        for container in (*pod.containers, *pod.initContainers):
+            found += [variable.value for variable in container.env]
     return found

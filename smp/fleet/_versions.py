@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from smp._values.values import JSON, same
 from smp.schema.catalog import Catalog
 from smp.schema.model import Schema
-from smp.values import JSON, same
 
 
 def are_alike(schema: Schema, other: Schema, catalog: Catalog) -> bool:

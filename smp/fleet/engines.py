@@ -31,50 +31,51 @@ _SPARK_TYPES: Final = {
 }
 
 
-class Keywords(TypedDict, total=False):
+class CompareKeywords(TypedDict, total=False):
     """The keywords of ``compare``."""
 
     catalog: Catalog | None
     rules: Rules
     show_secrets: bool
+    additions: bool
 
 
 def compared(
-    batches: Iterable[pa.RecordBatch], **keywords: Unpack[Keywords]
+    batches: Iterable[pa.RecordBatch], **keywords: Unpack[CompareKeywords]
 ) -> Iterator[pa.RecordBatch]:
     """Compare batches as they come: for every engine that hands over an iterator."""
     for batch in by_bytes(batches, BATCH):
         yield compare(batch, **keywords)
 
 
-def compared_table(table: pa.Table, **keywords: Unpack[Keywords]) -> pa.Table:
+def compare_table(table: pa.Table, **keywords: Unpack[CompareKeywords]) -> pa.Table:
     """Compare the rows of a table."""
     found = compared(table.to_batches(), **keywords)
     return pa.Table.from_batches(found, OUTPUT_SCHEMA)
 
 
-def spark(frame: Any, **keywords: Unpack[Keywords]) -> Any:
+def spark(frame: Any, **keywords: Unpack[CompareKeywords]) -> Any:
     """Compare a DataFrame of Spark, or of a server that speaks Spark Connect."""
     types = [f"{field.name} {_SPARK_TYPES[field.type]}" for field in OUTPUT_SCHEMA]
     return frame.mapInArrow(partial(compared, **keywords), ", ".join(types))
 
 
-def ray(dataset: Any, **keywords: Unpack[Keywords]) -> Any:
+def ray(dataset: Any, **keywords: Unpack[CompareKeywords]) -> Any:
     """Compare a Dataset of Ray Data."""
-    function = partial(compared_table, **keywords)
+    function = partial(compare_table, **keywords)
     # None: the blocks of Ray, which have a size in bytes, and not in rows.
     return dataset.map_batches(function, batch_format="pyarrow", batch_size=None)
 
 
-def dask(frame: Any, **keywords: Unpack[Keywords]) -> Any:
+def dask(frame: Any, **keywords: Unpack[CompareKeywords]) -> Any:
     """Compare a DataFrame of Dask."""
     empty = _as_pandas(OUTPUT_SCHEMA.empty_table())
-    return frame.map_partitions(partial(_compared_frame, **keywords), meta=empty)
+    return frame.map_partitions(partial(_compare_frame, **keywords), meta=empty)
 
 
-def _compared_frame(frame: Any, **keywords: Unpack[Keywords]) -> Any:
+def _compare_frame(frame: Any, **keywords: Unpack[CompareKeywords]) -> Any:
     table = pa.Table.from_pandas(frame, preserve_index=False)
-    return _as_pandas(compared_table(table, **keywords))
+    return _as_pandas(compare_table(table, **keywords))
 
 
 def _as_pandas(table: pa.Table) -> Any:
@@ -84,7 +85,7 @@ def _as_pandas(table: pa.Table) -> Any:
     return table.to_pandas(types_mapper=pd.ArrowDtype)
 
 
-def daft(frame: Any, **keywords: Unpack[Keywords]) -> Any:
+def daft(frame: Any, **keywords: Unpack[CompareKeywords]) -> Any:
     """Compare a DataFrame of Daft, on one machine or on Ray."""
     from daft import DataType, col, udf  # noqa: PLC0415  # an extra
 
@@ -92,7 +93,7 @@ def daft(frame: Any, **keywords: Unpack[Keywords]) -> Any:
 
     def rows(*columns: Any) -> Any:
         arrays = [column.to_arrow() for column in columns]
-        found = compared_table(pa.Table.from_arrays(arrays, names), **keywords)
+        found = compare_table(pa.Table.from_arrays(arrays, names), **keywords)
         return found.to_struct_array().combine_chunks()
 
     type_ = DataType.from_arrow_type(pa.struct(list(OUTPUT_SCHEMA)))
@@ -100,7 +101,7 @@ def daft(frame: Any, **keywords: Unpack[Keywords]) -> Any:
     return frame.select(row.alias("row")).select(col("row").unnest())
 
 
-def duckdb(relation: Any, **keywords: Unpack[Keywords]) -> pa.RecordBatchReader:
+def duckdb(relation: Any, **keywords: Unpack[CompareKeywords]) -> pa.RecordBatchReader:
     """Compare a relation of DuckDB; another connection may read the result."""
     batches = relation.to_arrow_reader(10_000)
     return pa.RecordBatchReader.from_batches(
@@ -108,12 +109,12 @@ def duckdb(relation: Any, **keywords: Unpack[Keywords]) -> pa.RecordBatchReader:
     )
 
 
-def polars(frame: Any, **keywords: Unpack[Keywords]) -> Any:
+def polars(frame: Any, **keywords: Unpack[CompareKeywords]) -> Any:
     """Compare a LazyFrame of Polars; its streaming engine hands over parts."""
     import polars as pl  # noqa: PLC0415  # an extra
 
     def rows(part: Any) -> Any:
-        return pl.from_arrow(compared_table(part.to_arrow(), **keywords))
+        return pl.from_arrow(compare_table(part.to_arrow(), **keywords))
 
     empty: Any = pl.from_arrow(OUTPUT_SCHEMA.empty_table())
     return frame.map_batches(rows, schema=empty.schema, streamable=True)

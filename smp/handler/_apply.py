@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from smp._storage.typed_storage import rewriting_paths
+from smp._values.values import JSONObject
 from smp.documents import read_first
 from smp.errors import DocumentError, ObjectError, bounded
 from smp.handler._body import check_depth
@@ -23,8 +25,10 @@ from smp.handler._status import (
     StatusError,
     TooLargeError,
 )
-from smp.managed_fields import server_side_apply
-from smp.values import JSONObject
+from smp.managed_fields import (
+    ServerSideApplyResult,
+    server_side_apply,
+)
 
 # Go: encoding/json, UnmarshalTypeError.
 _GO_TYPES: Final = {bool: "bool", float: "number", int: "number", list: "array"}
@@ -34,6 +38,7 @@ _ANSWERS: Final[dict[str, type[StatusError]]] = {
     "invalid-applied": NotTypedError,
     "invalid-managed-fields": NotTypedError,
     "managed-fields-applied": StatusError,
+    "not-convertible": NotTypedError,
     "other-kind-applied": StatusError,
 }
 
@@ -73,21 +78,13 @@ def read_configuration(request: ObjectRequest) -> tuple[JSONObject, tuple[str, .
     return value, document.duplicates
 
 
-@bounded("the object")
-def applied(
-    request: ObjectRequest,
-    stored: JSONObject | None,
-    configuration: JSONObject,
-    duplicates: tuple[str, ...],
-) -> Draft:
-    """Apply a configuration to a stored object, or create one from it.
-
-    Raises ApplyConflictError, NotTypedError, StatusError, ModifiedError, and what the
-    engine raises.
-    """
+def _merge(
+    request: ObjectRequest, stored: JSONObject | None, configuration: JSONObject
+) -> ServerSideApplyResult:
+    """Carry out the apply, with the errors that a server answers."""
     options = request.options
     try:
-        result = server_side_apply(
+        return server_side_apply(
             stored,
             configuration,
             request.schema,
@@ -104,6 +101,22 @@ def applied(
         if answer is None:
             raise
         raise answer(error.problem, code=error.code) from None
+
+
+@bounded("the object")
+def apply(
+    request: ObjectRequest,
+    stored: JSONObject | None,
+    configuration: JSONObject,
+    duplicates: tuple[str, ...],
+) -> Draft:
+    """Apply a configuration to a stored object, or create one from it.
+
+    Raises ApplyConflictError, NotTypedError, StatusError, ModifiedError, and what the
+    engine raises.
+    """
+    options = request.options
+    result = _merge(request, stored, configuration)
     # The merged object has a null there, and the one that is judged has not.
     emptied = [each for each in result.violations if each.code == "wrong-type"]
     if emptied:
@@ -127,4 +140,7 @@ def applied(
         changes=result.changes,
         is_apply=True,
         remarks=tuple([str(warning) for warning in result.warnings]),
+        rewrites=(
+            result.changed and bool(rewriting_paths(configuration, request.schema))
+        ),
     )

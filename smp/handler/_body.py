@@ -7,12 +7,12 @@ from typing import Final
 
 import msgspec
 
-from smp import codec
+from smp._values import codec
+from smp._values.values import JSON, MAX_LEVELS
 from smp.errors import DepthError
 from smp.handler._options import Limits
 from smp.handler._shape import is_deeper
 from smp.handler._status import TooLargeError
-from smp.values import JSON, MAX_LEVELS
 
 # Go: sigs.k8s.io/json, UnmarshalStrict: the strict errors that a decoder collects.
 MAX_REPORTED: Final = 100

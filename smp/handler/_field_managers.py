@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from smp._values.values import quote
 from smp.paths import Path
-from smp.values import quoted
 from smp.violations import Violation
 
 # Go: k8s.io/apimachinery, meta/v1/validation, FieldManagerMaxLength.
@@ -53,7 +53,7 @@ def manager_problems(manager: str, path: Path) -> Iterator[Violation]:
                 "invalid-value",
                 path,
                 "FieldValueInvalid",
-                f"Invalid value: {quoted(manager)}: invalid character"
+                f"Invalid value: {quote(manager)}: invalid character"
                 f" U+{ord(character):04X} (at position {position})",
                 manager,
             )

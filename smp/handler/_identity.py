@@ -10,10 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from smp.handler._field_managers import manager_problems
-from smp.handler._status import InvalidError, ModifiedError, StatusError
-from smp.paths import Path
-from smp.values import (
+from smp._values.values import (
     ABSENT,
     JSON,
     Absent,
@@ -21,11 +18,19 @@ from smp.values import (
     as_list,
     as_object,
     as_text,
-    quoted,
+    quote,
     same,
-    shown,
+    show,
     type_name,
 )
+from smp.handler._field_managers import manager_problems
+from smp.handler._status import (
+    InvalidError,
+    ModifiedError,
+    StatusError,
+    VersionRequiredError,
+)
+from smp.paths import Path
 from smp.violations import Violation
 
 _INVALID: Final = "FieldValueInvalid"
@@ -62,10 +67,10 @@ def of_kind(
             kept[name] = expected
         elif not same(value, expected):
             raise StatusError(_other_kind(name, new, expected))
-    return _with_first(kept, new)
+    return _add_first(kept, new)
 
 
-def patched_of_kind(
+def patch_of_kind(
     new: JSONObject, old: JSONObject, *, strategic: bool, custom: bool, strict: bool
 ) -> JSONObject:
     """Return a patched object of the stored apiVersion and kind.
@@ -90,14 +95,14 @@ def patched_of_kind(
         if not is_absent and not (strategic and isinstance(value, str)):
             if custom and isinstance(value, str):
                 # Go: apiextensions-apiserver, customResourceValidator.
-                message = f"Invalid value: {quoted(value)}: must be {expected}"
+                message = f"Invalid value: {quote(value)}: must be {expected}"
                 violation = Violation(
                     "field-immutable", Path((name,)), _INVALID, message, value
                 )
                 raise InvalidError([violation])
             raise undecodable(_other_kind(name, new, expected))
         kept[name] = expected
-    return _with_first(kept, new)
+    return _add_first(kept, new)
 
 
 def undecodable(problem: str, code: str = "bad-request") -> InvalidError:
@@ -109,7 +114,7 @@ def undecodable(problem: str, code: str = "bad-request") -> InvalidError:
     return InvalidError([Violation(code, Path(("patch",)), _INVALID, problem)])
 
 
-def _with_first(first: JSONObject, obj: JSONObject) -> JSONObject:
+def _add_first(first: JSONObject, obj: JSONObject) -> JSONObject:
     """Return an object with other values of some members, which come first."""
     if not first:
         return obj
@@ -130,7 +135,7 @@ def _other_kind(name: str, new: JSONObject, expected: JSON) -> str:
     return f'{actual} in version "{version}" cannot be handled as a {wanted}'
 
 
-def with_server_metadata(
+def add_server_metadata(
     new: JSONObject,
     old: JSONObject,
     *,
@@ -170,14 +175,16 @@ def with_server_metadata(
     for name in ("deletionTimestamp", "deletionGracePeriodSeconds"):
         value = after.get(name)
         if value is not None and name not in before:
-            message = f"Invalid value: {shown(value)}: field is immutable"
+            message = f"Invalid value: {_printed(value)}: field is immutable"
+            if isinstance(value, str):
+                message = f"Invalid value: {quote(value)}: field is immutable"
             path = Path(("metadata", name))
             violations.append(
                 Violation("field-immutable", path, _INVALID, message, value)
             )
     has_version = after.get("resourceVersion") not in (None, "")
     if not (has_version or unconditional or is_apply) and "resourceVersion" in before:
-        violations.append(_VERSION_REQUIRED)
+        raise VersionRequiredError([_VERSION_REQUIRED])
     if violations:
         raise InvalidError(violations)
     if same(merged, after):
@@ -198,7 +205,7 @@ def _check(new: JSONObject, old: JSONObject, *, partial: bool) -> None:
     uid, former = new.get("uid", ""), old.get("uid", "")
     if partial and not same(uid, former):
         # A patch has no preconditions (Go: ValidateObjectMetaAccessorUpdate).
-        message = f"Invalid value: {quoted(_printed(uid))}: field is immutable"
+        message = f"Invalid value: {quote(_printed(uid))}: field is immutable"
         path = Path(("metadata", "uid"))
         raise InvalidError([Violation("field-immutable", path, _INVALID, message, uid)])
     # Go: registry/rest, Preconditions.Check.
@@ -227,10 +234,10 @@ def misnamed(name: JSON, expected: JSON) -> str:
 
 def _printed(value: JSON) -> str:
     """Print a name, which may be any JSON in what a client sends or a store has."""
-    return value if isinstance(value, str) else shown(value)
+    return value if isinstance(value, str) else show(value)
 
 
-def managed_fields_violations(
+def find_managed_fields_violations(
     new: JSONObject, old: JSONObject | None
 ) -> Iterator[Violation]:
     """Yield what is wrong with the managers that a client wrote into managedFields.

@@ -9,12 +9,12 @@ from urllib.parse import parse_qs
 import msgspec
 from msgspec.structs import replace
 
+from smp._values.options import require_options
 from smp.errors import SmpError
 from smp.handler._field_managers import manager_problems
 from smp.handler._status import InvalidOptionsError, UnsupportedMediaTypeError
 from smp.json_patch import MAX_OPERATIONS
 from smp.managed_fields import SERVING, Serving
-from smp.options import require_options
 from smp.paths import Path
 from smp.unions import OnConflict
 from smp.violations import Violation, unsupported
@@ -81,22 +81,21 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
 
 
 class Options(msgspec.Struct, frozen=True):
-    """How to treat a request.
+    """How to treat a request: change one of the presets, STOCK_SERVER and the like.
 
-    ``profile`` is that of unions. ``on_conflict`` says what to do where a strategic
-    merge patch gives a value to a member of a union and asks for another one: the
-    member is cleared with a warning, as it is after every other request, or the patch
-    is refused. With ``ratchet`` what was wrong in the stored object and was not changed
-    does not refuse a request; without it, every request has to lead to a valid object
-    (KEP-1027, Ratcheting Validation: "the naive solution" of alpha). With
-    ``immutable_fields`` an update of a built-in kind may not change what a server lets
-    no update change (smp.immutable). With ``validation`` a built-in kind, and the
-    metadata of a custom resource, are judged as a server does (smp.validation), which
-    expects an object with its defaults.
+    ``profile`` is that of unions. ``on_conflict`` says what to do where a request
+    gives a value to a member of a union and asks for another one: the member is cleared
+    with a warning, or the request is refused. With ``ratchet`` what was wrong in the
+    stored object and was not changed does not refuse a request; without it, every
+    request has to lead to a valid object (KEP-1027, Ratcheting Validation: "the naive
+    solution" of alpha). With ``immutable_fields`` an update of a built-in kind may not
+    change what a server lets no update change (smp._storage.immutable). With
+    ``validation`` a built-in kind, and the metadata of a custom resource, are judged as
+    a server does (smp.validation), which expects an object with its defaults.
 
     With ``typed`` the object is as a typed server stores it: zero values are dropped,
     times and quantities are canonical, and built-in kinds get their defaults
-    (smp.typed_storage, smp.defaults).
+    (smp._storage.typed_storage, smp._storage.defaults).
 
     ``prune`` drops what a typed server drops when it decodes: unknown fields, and
     nulls. ``custom`` says that the object is of a custom resource: its type errors are
@@ -176,6 +175,10 @@ class Options(msgspec.Struct, frozen=True):
 
 
 DEFAULT: Final = Options()
+STOCK_SERVER: Final = Options(profile="validate-only", typed=True, validation=True)
+"""A request as kube-apiserver treats it: with all of its rules, unions only judged."""
+NORMALIZING_SERVER: Final = Options(typed=True, validation=True)
+"""The same, but unions are normalized (KEP-1027): a request clears what it replaces."""
 _VALIDATIONS: Final[Mapping[str, FieldValidation]] = {
     "": "Warn",
     "Ignore": "Ignore",

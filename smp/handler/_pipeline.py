@@ -1,9 +1,9 @@
 """From a request to the object to store, or to the reason why nothing is stored.
 
-The order is that of a Kubernetes API server, see ``smp.update``: the body makes a new
-object, which is decoded, defaulted, prepared, tracked, admitted, normalized and
-validated (k8s.io/apiserver, endpoints/handlers/patch.go; KEP-1027, Normalization and
-Validation).
+The order is that of a Kubernetes API server, see ``smp._storage.update``: the body
+makes a new object, which is decoded, defaulted, prepared, tracked, admitted, normalized
+and validated (k8s.io/apiserver, endpoints/handlers/patch.go; KEP-1027, Normalization
+and Validation).
 """
 
 from __future__ import annotations
@@ -13,38 +13,22 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from smp.conformance import Misfit
-from smp.errors import SmpError, bounded
-from smp.handler._apply import applied, read_configuration
-from smp.handler._body import MAX_REPORTED
-from smp.handler._identity import (
-    managed_fields_violations,
-    metadata_of,
-    of_kind,
-    patched_of_kind,
-    status_details,
-    undecodable,
-    with_server_metadata,
+from smp import custom_resources
+from smp._storage.typed_storage import rewriting_paths
+from smp._storage.update import (
+    Decoded,
+    UpdateRequest,
+    as_requested,
+    decode_object,
+    drop_by_strategy,
+    find_violations,
+    normalize_before_defaults,
+    normalize_update,
 )
-from smp.handler._options import Admission, Operation, Options
-from smp.handler._request import Draft, ObjectRequest, patched, stored_object, whole
-from smp.handler._shape import with_whole_numbers
-from smp.handler._status import (
-    Accepted,
-    InvalidError,
-    Outcome,
-    StatusError,
-    to_status,
-)
-from smp.immutable import changed_immutable_fields
-from smp.managed_fields import track, with_former_times
-from smp.plain import as_plain_object
-from smp.schema.model import Schema
-from smp.sharing import share_object
-from smp.unions import Change, acts_unasked, without_unchosen_defaults
-from smp.update import as_requested, decode_object, updated
-from smp.validation import in_order, violations_of
-from smp.values import (
+from smp._values.last_applied import last_applied_configuration
+from smp._values.plain import as_plain_object
+from smp._values.sharing import share_object
+from smp._values.values import (
     ABSENT,
     JSONObject,
     NotPlainError,
@@ -52,8 +36,34 @@ from smp.values import (
     as_text,
     same,
 )
-from smp.violations import Violation
-from smp.wire.partial import decoded
+from smp.errors import SmpError, bounded
+from smp.handler._apply import apply, read_configuration
+from smp.handler._body import MAX_REPORTED
+from smp.handler._identity import (
+    add_server_metadata,
+    find_managed_fields_violations,
+    metadata_of,
+    of_kind,
+    patch_of_kind,
+    status_details,
+    undecodable,
+)
+from smp.handler._options import Admission, Operation, Options
+from smp.handler._request import Draft, ObjectRequest, patch, store_object, whole
+from smp.handler._shape import make_numbers_whole
+from smp.handler._status import (
+    Accepted,
+    InternalFailureError,
+    InvalidError,
+    Outcome,
+    StatusError,
+    to_status,
+)
+from smp.managed_fields import track, with_former_times
+from smp.schema.model import Schema
+from smp.unions import Change, acts_unasked, without_unchosen_defaults
+from smp.violations import Misfit, Violation
+from smp.wire.partial import decode
 
 # Bytes of a stored object, from which on it may pay to decode only a part of it.
 _MIN_STORED: int = 1 << 12
@@ -72,7 +82,7 @@ def respond(request: ObjectRequest, stored: object) -> Outcome:
         if isinstance(outcome, Accepted):
             return outcome
         # The reason is worded from the whole object.
-    old = None if stored is None else stored_object(stored)
+    old = None if stored is None else store_object(stored)
     return _outcome(request, old, old)
 
 
@@ -107,46 +117,77 @@ def _outcome(request: ObjectRequest, stored: object, old: JSONObject | None) -> 
         if request.is_apply:
             configuration, duplicates = read_configuration(request)
             # A new object may leave out what the path says.
-            subject = old or _with_kind(configuration, schema)
-            draft = applied(request, old, configuration, duplicates)
+            subject = old or _set_kind(configuration, schema)
+            draft = apply(request, old, configuration, duplicates)
         elif request.is_patch:
-            draft = patched(request, stored)
+            draft = patch(request, stored)
         else:
             draft = whole(request, old)
-        subject = draft.old or _with_kind(draft.new, schema)
+        if not draft.is_apply and options.typed:
+            draft = replace(draft, rewrites=bool(rewriting_paths(draft.new, schema)))
+        subject = draft.old or _set_kind(draft.new, schema)
         warnings.extend(draft.remarks)
-        new = _decoded(draft, request, warnings)
+        new = _decode(draft, request, warnings)
         # Hooks are called here, where a RecursionError of theirs is their own.
+        draft, new = _drop_unchosen(draft, new, request, warnings)
         new = _defaulted(draft, new, request)
-        new = _prepared(draft, new, options)
+        new = _prepare(draft, new, options)
         # Go: before admission, so that no manager owns what a hook changes. An apply
         # has noted its manager already, and what changes nothing owns nothing.
-        is_tracked = draft.is_apply or new is draft.old
-        if options.manager is not None and not is_tracked:
-            new = _noted(draft.old, new, request)
-        new = _admitted(draft, new, options)
+        if options.manager is not None and not (draft.is_apply or new is draft.old):
+            new = _note(draft.old, new, request)
+        if options.typed and not options.custom:
+            new = drop_by_strategy(new, schema, draft.old)
+        new = _admit(draft, new, request)
         try:
-            return _judged(draft, new, request, warnings)
+            return _judge(draft, new, request, warnings)
         except (NotPlainError, TypeError):
             # What a hook returned has an OrderedDict, or a name that is not a string.
             converted = as_plain_object("the new object", new)
             if converted is new:
                 raise
-            return _judged(draft, converted, request, warnings)
+            return _judge(draft, converted, request, warnings)
     except SmpError as error:
         details = status_details(subject, options.resource)
         return to_status(error, **details, warnings=warnings)
 
 
-def _with_kind(obj: JSONObject, schema: Schema) -> JSONObject:
+def _set_kind(obj: JSONObject, schema: Schema) -> JSONObject:
     """Return a new object of the kind of its schema, if that has one."""
     if not schema.kind:
         return obj
     return {**obj, "apiVersion": schema.api_version, "kind": schema.kind}
 
 
+def _require_types(
+    found: Decoded, old: JSONObject | None, request: ObjectRequest, *, is_patched: bool
+) -> None:
+    """Raise for what a decoder fails at with every field validation."""
+    if found.misfits:
+        misfits = found.misfits[:MAX_REPORTED]
+        decoding = [misfit for misfit in misfits if misfit.path.steps[0] in _DECODED]
+        if request.schema.structural is None or decoding:
+            options = request.options
+            raise _wrong_types(misfits, found.object, options, is_patched=is_patched)
+        _check_definition(found.object, old, request)
+    if found.problem:
+        if is_patched:
+            raise undecodable(found.problem)
+        raise StatusError(f"{_cannot_be_handled(found.object)}{found.problem}")
+
+
+def _strict_decoding(
+    faults: list[str], draft: Draft, new: JSONObject, *, is_patched: bool
+) -> SmpError:
+    problem = f"strict decoding error: {', '.join(faults)}"
+    if is_patched:
+        return undecodable(problem, "strict-decoding")
+    prefix = "" if draft.partial else _cannot_be_handled(new)
+    return StatusError(f"{prefix}{problem}", code="strict-decoding")
+
+
 @bounded("the object")
-def _decoded(draft: Draft, request: ObjectRequest, warnings: list[str]) -> JSONObject:
+def _decode(draft: Draft, request: ObjectRequest, warnings: list[str]) -> JSONObject:
     """Return the new object without what a server drops.
 
     What to warn of is added to the warnings. Raises StatusError, InvalidError and
@@ -156,9 +197,7 @@ def _decoded(draft: Draft, request: ObjectRequest, warnings: list[str]) -> JSONO
     """
     old, options = draft.old, request.options
     is_patched = old is not None and draft.partial and not draft.is_apply
-    new = draft.new
-    if options.custom:
-        new = as_object(with_whole_numbers(new))
+    new = as_object(make_numbers_whole(draft.new)) if options.custom else draft.new
     new = _of_its_kind(draft, new, request, is_patched=is_patched)
     found = decode_object(
         new,
@@ -169,35 +208,38 @@ def _decoded(draft: Draft, request: ObjectRequest, warnings: list[str]) -> JSONO
         prunes=options.prune,
     )
     new = found.object
-    if found.misfits:
-        # A decoder fails at wrong types with every field validation.
-        misfits = found.misfits[:MAX_REPORTED]
-        raise _wrong_types(misfits, new, options, is_patched=is_patched)
-    if found.problem and is_patched:
-        raise undecodable(found.problem)
-    if found.problem:
-        raise StatusError(f"{_cannot_be_handled(new)}{found.problem}")
+    _require_types(found, old, request, is_patched=is_patched)
     faults = [*draft.faults]
     unknown_fields = found.unknown_fields[:MAX_REPORTED]
     faults += [f'unknown field "{path.decoded}"' for path in unknown_fields]
     # KEP-2885, server-side field validation: Ignore, Warn, Strict.
     if faults and options.field_validation == "Strict":
-        problem = f"strict decoding error: {', '.join(faults)}"
-        if is_patched:
-            raise undecodable(problem, "strict-decoding")
-        prefix = "" if draft.partial else _cannot_be_handled(new)
-        raise StatusError(f"{prefix}{problem}", code="strict-decoding")
+        raise _strict_decoding(faults, draft, new, is_patched=is_patched)
     if options.field_validation == "Warn":
         warnings.extend(faults)
     if old is None:
         return new
-    return with_server_metadata(
+    return add_server_metadata(
         new,
         old,
         partial=draft.partial,
         is_apply=draft.is_apply,
         unconditional=options.unconditional,
     )
+
+
+def _check_definition(
+    new: JSONObject, old: JSONObject | None, request: ObjectRequest
+) -> None:
+    """Raise InvalidError for what the definition of a custom resource refuses.
+
+    Values of a wrong type are decoded: its schema judges them, with all else.
+    """
+    subresource = request.options.subresource
+    found = custom_resources.validate(new, request.schema, old, subresource=subresource)
+    refused = [violation for violation in found if not violation.warning]
+    if refused:
+        raise InvalidError(refused)
 
 
 def _of_its_kind(
@@ -211,10 +253,10 @@ def _of_its_kind(
     if old is None:
         return of_kind(new, schema.api_version, schema.kind) if schema.kind else new
     if is_patched:
-        new = patched_of_kind(
+        new = patch_of_kind(
             new,
             old,
-            strategic=draft.patch is not None,
+            strategic=draft.strategic,
             custom=options.custom,
             strict=options.field_validation == "Strict",
         )
@@ -222,6 +264,32 @@ def _of_its_kind(
         # A whole object that leaves out apiVersion or kind means the stored ones.
         new = of_kind(new, old.get("apiVersion", ABSENT), old.get("kind", ABSENT))
     return share_object(new, old)
+
+
+@bounded("the object")
+def _drop_unchosen(
+    draft: Draft, new: JSONObject, request: ObjectRequest, warnings: list[str]
+) -> tuple[Draft, JSONObject]:
+    """Normalize unions where the profile does so before defaults are filled in."""
+    if draft.is_apply:
+        return draft, new
+    update = normalize_before_defaults(
+        draft.old,
+        new,
+        request.schema,
+        UpdateRequest(
+            profile=request.options.profile,
+            patch=draft.patch,
+            on_conflict=request.options.on_conflict,
+            configuration=_configuration(draft),
+            reports=True,
+        ),
+    )
+    if update.violations:
+        raise InvalidError(update.violations)
+    warnings.extend([str(warning) for warning in update.warnings])
+    draft = replace(draft, changes=(*draft.changes, *update.changes))
+    return draft, update.object
 
 
 def _defaulted(draft: Draft, new: JSONObject, request: ObjectRequest) -> JSONObject:
@@ -235,7 +303,7 @@ def _defaulted(draft: Draft, new: JSONObject, request: ObjectRequest) -> JSONObj
     return without_unchosen_defaults(new, defaulted, schema, profile=options.profile)
 
 
-def _prepared(draft: Draft, new: JSONObject, options: Options) -> JSONObject:
+def _prepare(draft: Draft, new: JSONObject, options: Options) -> JSONObject:
     """Return the new object with what its endpoint does not write as it was.
 
     An update is tracked afterwards, in which its manager owns what it writes only (Go:
@@ -255,7 +323,7 @@ def _prepared(draft: Draft, new: JSONObject, options: Options) -> JSONObject:
     return {**prepared, "metadata": metadata}
 
 
-def _noted(
+def _note(
     old: JSONObject | None,
     new: JSONObject,
     request: ObjectRequest,
@@ -273,13 +341,31 @@ def _noted(
     )
 
 
-def _admitted(draft: Draft, new: JSONObject, options: Options) -> JSONObject:
-    """Return the object that the hook for admission makes of the new one."""
+def _admit(draft: Draft, new: JSONObject, request: ObjectRequest) -> JSONObject:
+    """Return the object that the hook for admission makes of the new one.
+
+    It is decoded and gets its defaults as what a client sends. Go: k8s.io/apiserver,
+    pkg/admission/plugin/webhook/mutating/dispatcher.go, callAttrMutatingHook.
+    """
+    options = request.options
     if not options.admit:
         return new
     operation: Operation = "CREATE" if draft.old is None else "UPDATE"
     admission = Admission(operation, draft.old, new, options.dry_run)
-    return _call_hook(options.admit, admission)
+    admitted = _call_hook(options.admit, admission)
+    if admitted is new or not options.typed:
+        return admitted
+    found = decode_object(
+        admitted,
+        draft.old,
+        request.schema,
+        typed=True,
+        custom=options.custom,
+        prunes=options.prune,
+    )
+    if found.misfits and not options.custom:
+        raise InternalFailureError(f"json: {found.misfits[0]}")
+    return _defaulted(draft, found.object, request)
 
 
 def _call_hook(hook: Callable[..., object], *arguments: object) -> JSONObject:
@@ -315,12 +401,10 @@ def _wrong_types(
                 f'Invalid value: "{actual}": {misfit.path.by_index} in body must be of'
                 f' type {expected}: "{actual}"'
             )
-            violations.append(
-                Violation("wrong-type", misfit.path, "FieldValueTypeInvalid", message)
-            )
+            violations.append(replace(misfit, message=message))
         return InvalidError(violations)
     # Go: json.UnmarshalTypeError, for built-in types.
-    texts = ", ".join([str(misfit) for misfit in decoding])
+    texts = ", ".join([misfit.message for misfit in decoding])
     if is_patched:
         return undecodable(f"json: {texts}", "wrong-type")
     problem = f"{_cannot_be_handled(obj)}json: {texts}"
@@ -328,7 +412,7 @@ def _wrong_types(
 
 
 @bounded("the object")
-def _judged(
+def _judge(
     draft: Draft, new: JSONObject, request: ObjectRequest, warnings: list[str]
 ) -> Accepted:
     """Normalize and validate an object; what was wrong in the old one may stay.
@@ -342,14 +426,20 @@ def _judged(
     # A request that changes nothing is not judged: what is stored was accepted. The
     # naive rule of KEP-1027 fails "all modifying requests" while it is invalid.
     if new is not draft.old or not options.ratchet:
-        update = updated(
+        update = normalize_update(
             draft.old,
             new,
             request.schema,
-            profile=options.profile,
-            ratchet=options.ratchet,
-            patch=draft.patch,
-            on_conflict=options.on_conflict,
+            UpdateRequest(
+                profile=options.profile,
+                ratchet=options.ratchet,
+                patch=draft.patch,
+                on_conflict=options.on_conflict,
+                configuration=_configuration(draft),
+                whole=not draft.is_apply,
+                defaulted=not draft.is_apply,
+                reports=True,
+            ),
         )
         if update.object is not new and options.manager is not None:
             # No manager owns what the normalization clears, and what it writes belongs
@@ -357,14 +447,30 @@ def _judged(
             operation: Literal["Apply", "Update"] = "Update"
             if draft.is_apply:
                 operation = "Apply"
-            new = _noted(new, update.object, request, operation)
+            new = _note(new, update.object, request, operation)
         else:
             new = update.object
         changes = (*changes, *update.changes)
         _require_valid(draft.old, new, request, update.violations)
         # They are about a normalization, so a refused request has none of them.
         warnings.extend([str(warning) for warning in update.warnings])
-    return _accepted(draft, new, request, changes, tuple(warnings))
+    return _accept(draft, new, request, changes, tuple(warnings))
+
+
+def _configuration(draft: Draft) -> JSONObject | None:
+    """Return the configuration of kubectl apply that a patch notes, if it does.
+
+    The patch itself does not have all of it: where the configuration sets two members
+    of a union, and the object had one, it sets the other one only. A server merges them
+    and refuses the object.
+    """
+    if draft.patch is None:
+        return None
+    try:
+        return last_applied_configuration(draft.patch)
+    except SmpError:
+        # The annotation is text, and to a server any text will do.
+        return None
 
 
 def _require_valid(
@@ -374,18 +480,22 @@ def _require_valid(
     violations: tuple[Violation, ...],
 ) -> None:
     """Raise InvalidError for these violations, and for what else is judged."""
-    schema, options = request.schema, request.options
-    if options.validation:
-        found = violations_of(old, new, schema, ratchet=options.ratchet)
-        violations = in_order((*violations, *found), schema.type)
-    if old is not None and options.immutable_fields:
-        violations = (*violations, *changed_immutable_fields(old, new, schema))
-    violations = (*violations, *managed_fields_violations(new, old))
+    options = request.options
+    violations = find_violations(
+        old,
+        new,
+        request.schema,
+        ratchet=options.ratchet,
+        found=violations,
+        values=options.validation,
+        immutable=options.immutable_fields,
+    )
+    violations = (*violations, *find_managed_fields_violations(new, old))
     if violations:
         raise InvalidError(violations)
 
 
-def _accepted(
+def _accept(
     draft: Draft,
     new: JSONObject,
     request: ObjectRequest,
@@ -393,7 +503,10 @@ def _accepted(
     warnings: tuple[str, ...],
 ) -> Accepted:
     """Return the answer to an accepted request."""
-    old, dry_run = draft.old, request.options.dry_run
+    old, options, dry_run = draft.old, request.options, request.options.dry_run
+    if options.custom:
+        profile = options.profile
+        new = options.serving.put_at_rest(new, request.schema, profile=profile)
     if old is None:
         return Accepted(
             new,
@@ -403,22 +516,24 @@ def _accepted(
             dry_run=dry_run,
             code=201,
         )
-    if request.options.manager is not None:
+    if options.manager is not None and not draft.rewrites:
         new = with_former_times(old, new)
     if draft.undecoded:
         # Those who read a change need its values decoded.
         changes = tuple(
             [
-                replace(change, old=decoded(change.old), new=decoded(change.new))
+                replace(change, old=decode(change.old), new=decode(change.new))
                 for change in changes
             ]
         )
-    changed = not same(new, old)
-    accepted = Accepted.undecoded if draft.undecoded else Accepted
-    return accepted(
+    changed = draft.rewrites or not same(new, old)
+    make = Accepted.undecoded if draft.undecoded else Accepted
+    accepted = make(
         new if changed else old,
         changed=changed,
         warnings=warnings,
         changes=changes,
         dry_run=dry_run,
     )
+    accepted.rewrites = draft.rewrites
+    return accepted

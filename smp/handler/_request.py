@@ -6,7 +6,11 @@ from typing import Final
 
 import msgspec
 
-from smp import codec, merge_patch, strategic
+from smp import _strategic as strategic
+from smp import merge_patch
+from smp._values import codec
+from smp._values.plain import not_an_object
+from smp._values.values import JSON, JSONObject, as_object, type_name
 from smp.errors import SmpError, bounded
 from smp.handler._body import MAX_REPORTED, check_depth, decode, duplicate_fields
 from smp.handler._identity import undecodable
@@ -25,11 +29,12 @@ from smp.handler._status import (
     TooLargeError,
 )
 from smp.json_patch import apply_as_server
-from smp.plain import not_an_object
 from smp.schema.model import Schema
 from smp.unions import Change
-from smp.values import JSON, JSONObject, as_object, type_name
-from smp.wire.partial import decoded_for
+from smp.wire.partial import decode_for
+
+# Characters of a body that are shown where it is not recognized.
+_SUMMARY: Final = 30
 
 
 class ObjectRequest(msgspec.Struct, frozen=True):
@@ -55,10 +60,12 @@ class Draft(msgspec.Struct, frozen=True):
     """A new object beside the stored one, None for a create.
 
     ``partial``: the body was a patch, not a whole object. ``faults`` are the fields of
-    the body to warn of, ``patch`` is the body of a strategic merge patch.
-    ``undecoded``: both objects are decoded only where the patch goes. ``is_apply``: the
-    new object has its managedFields; ``changes`` are what its unions needed, and
-    ``remarks`` are texts for the client.
+    the body to warn of, ``patch`` is the body of a merge patch, which may be a
+    ``strategic`` one. ``undecoded``: both objects are decoded only where the patch
+    goes. ``is_apply``: the new object has its managedFields; ``changes`` are what its
+    unions needed, and ``remarks`` are texts for the client. ``rewrites``: the object is
+    written anew, though nothing changes
+    (``smp._storage.typed_storage.rewriting_paths``).
     """
 
     old: JSONObject | None
@@ -66,10 +73,12 @@ class Draft(msgspec.Struct, frozen=True):
     faults: tuple[str, ...]
     partial: bool = True
     patch: JSONObject | None = None
+    strategic: bool = False
     undecoded: bool = False
     is_apply: bool = False
     changes: tuple[Change, ...] = ()
     remarks: tuple[str, ...] = ()
+    rewrites: bool = False
 
 
 # What all objects share: the schema of kinds without one of their own (Kubernetes
@@ -99,7 +108,7 @@ COMMON: Final = Schema.inline(
 
 
 @bounded("the object")
-def patched(request: ObjectRequest, stored: object) -> Draft:
+def patch(request: ObjectRequest, stored: object) -> Draft:
     """Apply a patch to a stored object.
 
     Bytes are decoded only where a strategic merge patch goes, if that pays. Raises
@@ -121,29 +130,13 @@ def patched(request: ObjectRequest, stored: object) -> Draft:
     if chosen == STRATEGIC:
         # Go decodes a null to a patch without fields.
         patch = {} if value is None else _object(value, "a strategic merge patch")
-        lenient = schema.with_unknown_fields("merge")
-        if isinstance(stored, bytes):
-            # A small patch of a long object: the rest goes from input to output.
-            tree = decoded_for(patch, stored, lenient, length=len(body))
-            if tree is not None:
-                try:
-                    new = strategic.apply_patch(tree, patch, lenient)
-                    faults += _leftovers(body, tree, patch, new, lenient, options)
-                    return Draft(tree, new, faults, patch=patch, undecoded=True)
-                except SmpError:
-                    # To the engine an undecoded value is a scalar of no JSON type. The
-                    # error of the decoded object is raised below.
-                    pass
-        old = stored_object(stored)
-        # A field that the schema does not know is judged later, with all others.
-        new = strategic.apply_patch(old, patch, lenient)
-        faults += _leftovers(body, old, patch, new, lenient, options)
-        return Draft(old, new, faults, patch=patch)
-    old = stored_object(stored)
+        return _patch_strategically(request, stored, patch, faults)
+    old = store_object(stored)
     if chosen == MERGE:
         # RFC 7396.
-        patched_value = merge_patch.apply(old, _object(value, "a JSON merge patch"))
-        return Draft(old, _patched_object(patched_value), faults)
+        patch = _object(value, "a JSON merge patch")
+        new = _patch_object(merge_patch.apply(old, patch))
+        return Draft(old, new, faults, patch=patch)
     # RFC 6902. An operation may copy, so their number is limited, too.
     most = options.limits.operations
     if isinstance(value, list) and len(value) > most:
@@ -152,9 +145,35 @@ def patched(request: ObjectRequest, stored: object) -> Draft:
             f" got {len(value)}"
         )
     decodes = options.field_validation != "Ignore"
-    new = _patched_object(apply_as_server(old, value, decodes=decodes))
+    new = _patch_object(apply_as_server(old, value, decodes=decodes))
     check_depth(new, options.limits, old)
     return Draft(old, new, faults)
+
+
+def _patch_strategically(
+    request: ObjectRequest, stored: object, patch: JSONObject, faults: tuple[str, ...]
+) -> Draft:
+    """Apply a strategic merge patch."""
+    # A field that the schema does not know is judged later, with all others.
+    lenient = request.schema.with_unknown_fields("merge")
+    if isinstance(stored, bytes):
+        # A small patch of a long object: the rest goes from input to output.
+        tree = decode_for(patch, stored, lenient, length=len(request.body))
+        if tree is not None:
+            try:
+                new = strategic.apply_patch(tree, patch, lenient)
+                faults += _leftovers(request, tree, patch, new, lenient)
+                return Draft(
+                    tree, new, faults, patch=patch, strategic=True, undecoded=True
+                )
+            except SmpError:
+                # To the engine an undecoded value is a scalar of no JSON type. The
+                # error of the decoded object is raised below.
+                pass
+    old = store_object(stored)
+    new = strategic.apply_patch(old, patch, lenient)
+    faults += _leftovers(request, old, patch, new, lenient)
+    return Draft(old, new, faults, patch=patch, strategic=True)
 
 
 @bounded("the object")
@@ -164,16 +183,39 @@ def whole(request: ObjectRequest, stored: JSONObject | None) -> Draft:
     Raises TooLargeError, DocumentError, DepthError, and StatusError for what is no
     object.
     """
-    value = decode(request.body, request.options.limits)
+    value = _object(decode(request.body, request.options.limits), "an object")
+    if request.options.custom and request.schema.kind:
+        _require_kind(value, request)
     return Draft(
         stored,
-        _object(value, "an object"),
+        value,
         _faults(request.body, value, request.options, operations=False),
         partial=False,
     )
 
 
-def stored_object(stored: object) -> JSONObject:
+def _require_kind(obj: JSONObject, request: ObjectRequest) -> None:
+    """Raise StatusError for a custom resource that does not say what it is.
+
+    Go: unstructuredJSONScheme, and transformDecodeError of k8s.io/apiserver,
+    endpoints/handlers. Of a built-in kind the path says it.
+    """
+    schema = request.schema
+    if not obj.get("kind"):
+        body = request.body.decode(errors="replace")
+        shown = body if len(body) <= _SUMMARY else f"{body[:_SUMMARY]} ..."
+        raise StatusError(
+            f"the object provided is unrecognized (must be of type {schema.kind}):"
+            f" Object 'Kind' is missing in '{body}' ({shown})"
+        )
+    if not obj.get("apiVersion"):
+        raise StatusError(
+            "the API version in the data () does not match the expected API version"
+            f" ({schema.api_version})"
+        )
+
+
+def store_object(stored: object) -> JSONObject:
     """Return the stored object. Raises DocumentError and ObjectError.
 
     The stored object is the caller's, so these errors are not answers to a client.
@@ -184,7 +226,7 @@ def stored_object(stored: object) -> JSONObject:
     return old
 
 
-def _patched_object(value: JSON) -> JSONObject:
+def _patch_object(value: JSON) -> JSONObject:
     if not isinstance(value, dict):
         problem = f"the patched document is a JSON object, not {type_name(value)}"
         raise undecodable(problem, "not-an-object")
@@ -200,20 +242,19 @@ def _object(value: JSON, what: str) -> JSONObject:
 
 
 def _leftovers(
-    body: bytes,
+    request: ObjectRequest,
     old: JSONObject,
     patch: JSONObject,
     new: JSONObject,
     schema: Schema,
-    options: Options,
 ) -> tuple[str, ...]:
     """Return the strict errors for directives in values that are new to the object.
 
     Go merges them like fields, which the decoder does not know then.
     """
     # Most patches have none, and a search of their text tells ("\\u0024" is a dollar).
-    has_dollar = b"$" in body or b"\\u" in body
-    if options.field_validation == "Ignore" or not has_dollar:
+    has_dollar = b"$" in request.body or b"\\u" in request.body
+    if request.options.field_validation == "Ignore" or not has_dollar:
         return ()
     paths = strategic.leftover_directives(old, patch, new, schema)
     return tuple([f'unknown field "{path.decoded}"' for path in paths[:MAX_REPORTED]])

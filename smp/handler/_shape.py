@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from smp.steps import count_steps
-from smp.values import JSON, JSONArray, JSONObject
+from smp._values.steps import count_steps
+from smp._values.values import JSON, JSONArray, JSONObject
 
 # Integers below it are exact in a double.
 _EXACT: Final = 2**53
@@ -41,7 +41,7 @@ def is_deeper(value: JSON, old: JSON, levels: int) -> bool:
     return False
 
 
-def with_whole_numbers(value: JSON) -> JSON:
+def make_numbers_whole(value: JSON) -> JSON:
     """Return a value whose numbers without a fraction are integers: 1.0 is 1.
 
     That is how a server prints a custom resource, whose schema may ask for an integer
@@ -55,12 +55,12 @@ def with_whole_numbers(value: JSON) -> JSON:
         members: JSONObject = {}
         is_same = True
         for name, member in value.items():
-            members[name] = with_whole_numbers(member)
+            members[name] = make_numbers_whole(member)
             is_same = is_same and members[name] is member
         return value if is_same else members
     elif isinstance(value, list):
         count_steps(len(value))
-        elements = [with_whole_numbers(element) for element in value]
+        elements = [make_numbers_whole(element) for element in value]
         for index, element in enumerate(value):
             if elements[index] is not element:
                 return elements

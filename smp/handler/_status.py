@@ -13,11 +13,11 @@ from typing import Any, ClassVar, Final, TypeAlias
 
 import msgspec
 
-from smp import codec
+from smp._values import codec
+from smp._values.values import JSONObject, as_object, as_text
 from smp.errors import SmpError, UnionError
 from smp.managed_fields import ApplyConflictError
 from smp.unions import Change
-from smp.values import JSONObject, as_object
 from smp.violations import Violation
 
 
@@ -119,6 +119,15 @@ class InvalidError(StatusError):
         super().__init__("; ".join([str(violation) for violation in self.violations]))
 
 
+class VersionRequiredError(InvalidError):
+    """An update without a resourceVersion, of a resource that needs one.
+
+    Its message names the resource, and not the kind (Go: registry.Store.Update).
+    """
+
+    form = "{resource} {name} is invalid: {problem}"
+
+
 class InvalidOptionsError(InvalidError):
     """A request whose query has values that are not allowed.
 
@@ -130,6 +139,15 @@ class InvalidOptionsError(InvalidError):
         self.options = options
 
 
+class InternalFailureError(StatusError):
+    """A failure that is none of the client (Go: apierrors.NewInternalError)."""
+
+    default_code = "internal-error"
+    status = 500
+    reason = "InternalError"
+    form = "Internal error occurred: {problem}"
+
+
 class NotTypedError(StatusError):
     """A configuration to apply that is not what its schema says.
 
@@ -139,6 +157,18 @@ class NotTypedError(StatusError):
     default_code = "not-typed"
     status = 500
     reason = ""
+
+
+class AnsweredError(StatusError):
+    """A request that is refused with a Status that is given, as by a webhook."""
+
+    default_code = "denied"
+
+    def __init__(self, answer: JSONObject) -> None:
+        super().__init__(as_text(answer.get("message")))
+        self.answer = answer
+        code = answer.get("code")
+        self.status: int = code if isinstance(code, int) else 500
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -160,7 +190,8 @@ class Accepted:
     ``object`` is to be stored where it ``changed`` and this is no ``dry_run``; where
     nothing changed it is the stored object itself. ``body`` is the object as JSON.
     ``changes`` are what the normalization of unions cleared, ``warnings`` texts for the
-    client, ``code`` the HTTP status: 200, or 201 for a create.
+    client, ``code`` the HTTP status: 200, or 201 for a create. It ``rewrites`` what a
+    server takes for a change, although the stored object does not show it.
     """
 
     __slots__ = (
@@ -170,6 +201,7 @@ class Accepted:
         "changes",
         "code",
         "dry_run",
+        "rewrites",
         "warnings",
     )
 
@@ -189,6 +221,7 @@ class Accepted:
         self.warnings: tuple[str, ...] = warnings
         self.changes: tuple[Change, ...] = changes
         self.dry_run: bool = dry_run
+        self.rewrites: bool = False
         self.code: int = code
 
     @classmethod
@@ -284,68 +317,77 @@ def to_status(
     error = problem if isinstance(problem, SmpError) else InvalidError(problem)
     if isinstance(error, ApplyConflictError):
         return _apply_conflict(error, warnings)
-    # kubectl prints an Invalid by its causes, and most others by their message.
-    if isinstance(error, StatusError):
-        reason, form = error.reason, error.form
-    else:
-        reason = _REASONS.get(error.status, "Unknown")
-        form = _FORMS.get(error.status, "{problem}")
+    if isinstance(error, AnsweredError):
+        return Refused(error.answer, error.status, tuple(warnings))
+    reason, form = _form_of(error)
     if isinstance(error, InvalidOptionsError):
         # What is invalid is not the object (Go: metav1.GroupName).
         name, group, kind = "", "meta.k8s.io", error.options
     names_resource = reason in _NAMES_A_RESOURCE
     causes = _causes(error) if reason == "Invalid" else []
-    if causes:
-        # Each once, and several in brackets (Go: ErrorList.ToAggregate).
-        texts = [f"{cause['field']}: {cause['message']}" for cause in causes]
-        texts = [*dict.fromkeys(texts)]
-        text = f"[{', '.join(texts)}]" if len(texts) > 1 else texts[0]
+    if form == InternalFailureError.form:
+        # Go: apierrors.NewInternalError, whose details name no object.
+        name, group = "", ""
+        causes = [{"message": error.problem}]
+        text = error.problem
+    elif causes:
+        text = _join_causes(causes)
     else:
         text = error.problem if names_resource else str(error)
     message = form.format(
         problem=text,
         name=json.dumps(name, ensure_ascii=False),
-        kind=_qualified(kind, group),
-        resource=_qualified(resource, group),
+        kind=_qualify(kind, group),
+        resource=_qualify(resource, group),
     )
     # Go: metav1.StatusDetails.Kind is the resource in some answers, the kind in others.
-    details_kind = ""
-    if names_resource:
-        details_kind = resource
-    elif reason == "Invalid":
+    details_kind = resource if names_resource or "{resource}" in form else ""
+    if "{kind}" in form:
         details_kind = kind
-    status: JSONObject = {
-        "kind": "Status",
-        "apiVersion": "v1",
-        "metadata": {},
-        "status": "Failure",
-        "message": message,
-    }
+    status = _failure(message)
     if reason:
         status["reason"] = reason
     if details_kind or causes:
-        details: JSONObject = {
-            "name": name,
-            "group": group,
-            "kind": details_kind,
-            "causes": [*causes],
-        }
+        named = {"name": name, "group": group, "kind": details_kind}
+        listed: JSONObject = {"causes": [*causes]} if causes else {}
         # Go's encoder leaves out what is empty (omitempty).
-        details = {key: value for key, value in details.items() if value}
+        details = {key: text for key, text in named.items() if text} | listed
         if details:
             status["details"] = details
     status["code"] = error.status
     return Refused(status, error.status, tuple(warnings))
 
 
-def _apply_conflict(error: ApplyConflictError, warnings: Iterable[str]) -> Refused:
-    """Word conflicts of an apply (Go: apierrors.NewApplyConflict)."""
-    status: JSONObject = {
+def _failure(message: str) -> JSONObject:
+    return {
         "kind": "Status",
         "apiVersion": "v1",
         "metadata": {},
         "status": "Failure",
-        "message": error.problem,
+        "message": message,
+    }
+
+
+def _join_causes(causes: list[JSONObject]) -> str:
+    """Return each cause once, and several in brackets (Go: ErrorList.ToAggregate)."""
+    texts = [f"{cause['field']}: {cause['message']}" for cause in causes]
+    texts = [*dict.fromkeys(texts)]
+    return f"[{', '.join(texts)}]" if len(texts) > 1 else texts[0]
+
+
+def _form_of(error: SmpError) -> tuple[str, str]:
+    """Return the reason of an answer, and the form of its message."""
+    # kubectl prints an Invalid by its causes, and most others by their message.
+    if isinstance(error, StatusError):
+        return error.reason, error.form
+    reason = _REASONS.get(error.status, "Unknown")
+    return reason, _FORMS.get(error.status, "{problem}")
+
+
+def _apply_conflict(error: ApplyConflictError, warnings: Iterable[str]) -> Refused:
+    """Word conflicts of an apply (Go: apierrors.NewApplyConflict)."""
+    status: JSONObject = {
+        **_failure(error.problem),
         "reason": ModifiedError.reason,
         "details": {"causes": [conflict.cause for conflict in error.conflicts]},
         "code": error.status,
@@ -353,7 +395,7 @@ def _apply_conflict(error: ApplyConflictError, warnings: Iterable[str]) -> Refus
     return Refused(status, error.status, tuple(warnings))
 
 
-def _qualified(name: str, group: str) -> str:
+def _qualify(name: str, group: str) -> str:
     return f"{name}.{group}" if group else name
 
 
@@ -368,7 +410,9 @@ def _causes(error: SmpError) -> list[JSONObject]:
         message = f"{part.problem} ({part.hint})" if with_hint else part.problem
         cause = Violation(part.code, part.path, "FieldValueInvalid", message).cause
         # A problem of the whole object is one of the patch.
-        causes.append({**cause, "field": cause["field"] or "patch"})
+        causes.append(
+            {**cause, "field": cause["field"] if part.path.steps else "patch"}
+        )
     return causes
 
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from smp.codec import Text, as_bytes
-from smp.errors import too_deep
+from smp._values.codec import Text, as_bytes
+from smp._values.plain import as_plain_object, not_an_object
+from smp._values.stack import require_stack
+from smp._values.values import NotPlainError
+from smp.errors import not_a_schema, too_deep
 from smp.handler._options import DEFAULT, Options
 from smp.handler._pipeline import respond
 from smp.handler._request import COMMON, ObjectRequest
 from smp.handler._status import Outcome
-from smp.plain import as_plain_object, not_an_object
 from smp.schema.model import Schema
-from smp.stack import require_stack
-from smp.values import NotPlainError
 
 Stored: TypeAlias = bytes | bytearray | memoryview | Mapping[str, Any]
 
@@ -40,7 +40,7 @@ def patch(
     """
     request = ObjectRequest(
         as_bytes(body),
-        COMMON if schema is None else schema,
+        _require_schema(schema),
         options,
         is_patch=True,
         media_type="" if media_type is None else media_type,
@@ -57,9 +57,7 @@ def replace(
     """Replace a stored object (PUT). Raises as ``patch`` does."""
     if stored is None:
         raise not_an_object("the stored object", stored)
-    request = ObjectRequest(
-        as_bytes(body), COMMON if schema is None else schema, options
-    )
+    request = ObjectRequest(as_bytes(body), _require_schema(schema), options)
     return _respond(request, stored)
 
 
@@ -68,10 +66,17 @@ def create(body: Text, schema: Schema | None, options: Options = DEFAULT) -> Out
 
     Its name, and what a server adds to it, are the caller's.
     """
-    request = ObjectRequest(
-        as_bytes(body), COMMON if schema is None else schema, options
-    )
+    request = ObjectRequest(as_bytes(body), _require_schema(schema), options)
     return respond(request, None)
+
+
+def _require_schema(schema: Schema | None) -> Schema:
+    """Return the schema of a request; without one, that of what all objects share."""
+    if schema is None:
+        return COMMON
+    if not isinstance(schema, Schema):
+        raise not_a_schema(schema)
+    return schema
 
 
 def _respond(request: ObjectRequest, stored: Stored | None) -> Outcome:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
+from smp._values.values import JSONObject, as_object
 from smp.documents import read_first
 from smp.errors import DocumentError, ObjectError, SmpError, UnknownKindError
 from smp.handler._field_managers import manager_of
@@ -27,7 +28,6 @@ from smp.handler._verbs import patch
 from smp.handler.headers import read_header
 from smp.schema.catalog import Catalog
 from smp.schema.model import Schema
-from smp.values import JSONObject, as_object
 
 # The types of the ASGI specification, version 3.
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -135,7 +135,7 @@ class PatchEndpoint:
             return loaded
 
         def compute(loaded: Loaded | None) -> Outcome:
-            schema = self._schema_of(_applied(body) if loaded is None else loaded)
+            schema = self._schema_of(_apply(body) if loaded is None else loaded)
             return patch(loaded, body, media_type, schema, options)
 
         async def write(loaded: Loaded | None, outcome: Outcome) -> Outcome | None:
@@ -153,7 +153,7 @@ class PatchEndpoint:
         """Return the schema of the stored object; None for a kind without one."""
         try:
             if isinstance(loaded, bytes):
-                kind = msgspec.json.decode(loaded, type=_TypeMeta)
+                kind = msgspec.json.decode(loaded, type=_BodyTypeMeta)
                 return self._catalog.schema(kind.api_version, kind.kind)
             return self._catalog.schema_of(loaded)
         except msgspec.MsgspecError as error:
@@ -162,14 +162,14 @@ class PatchEndpoint:
             return None
 
 
-class _TypeMeta(msgspec.Struct):
+class _BodyTypeMeta(msgspec.Struct):
     """The part of an object that names its kind (Go: metav1.TypeMeta)."""
 
     api_version: str = msgspec.field(name="apiVersion", default="")
     kind: str = ""
 
 
-def _applied(body: bytes) -> JSONObject:
+def _apply(body: bytes) -> JSONObject:
     """Return the object that is applied; what is none is refused when it is applied."""
     try:
         return as_object(read_first(body).value)

@@ -13,41 +13,35 @@ merged by list types), _repair.py (inputs without hazards).
 
 from __future__ import annotations
 
-from smp.hazards._custom_resources import custom_resource_hazards
+from smp._values.findings import Input, Severity
+from smp.hazards._custom_resources import (
+    custom_resource_hazards as custom_resource_hazards,
+)
 from smp.hazards._find import (
-    all_directive_hazards,
-    change_hazards,
-    input_hazards,
-    patch_hazards,
+    all_directive_hazards as all_directive_hazards,
 )
-from smp.hazards._hazard import (
-    HAZARDS,
-    POLICIES,
-    Description,
-    Hazard,
-    HazardError,
-    Input,
-    Policy,
-    Severity,
-    is_serious,
+from smp.hazards._find import (
+    change_hazards as change_hazards,
 )
+from smp.hazards._find import (
+    input_hazards as input_hazards,
+)
+from smp.hazards._find import (
+    patch_hazards as patch_hazards,
+)
+from smp.hazards._hazard import HAZARDS, POLICIES, Hazard, HazardError, Policy
+from smp.hazards._hazard import is_serious as is_serious
+from smp.hazards._hazard import make_hazard as make_hazard
 from smp.hazards._repair import MOST_ROUNDS, Repair
 
 __all__ = [
     "HAZARDS",
     "MOST_ROUNDS",
     "POLICIES",
-    "Description",
     "Hazard",
     "HazardError",
     "Input",
     "Policy",
     "Repair",
     "Severity",
-    "all_directive_hazards",
-    "change_hazards",
-    "custom_resource_hazards",
-    "input_hazards",
-    "is_serious",
-    "patch_hazards",
 ]

@@ -13,22 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from smp.hazards._hazard import Hazard, Input, Severity, hazard
-from smp.hazards._leaves import Leaf, find_leaves
-from smp.hazards._pairs import PAIRS, SECOND_KEYS, Pair
-from smp.paths import Element, Path, value_at
-from smp.schema.model import ObjectType
-from smp.schema.sides import (
-    BASE,
-    LIVE,
-    MANIFEST,
-    Pairing,
-    Roles,
-    Sides,
-    identity_names,
-)
-from smp.strategic import is_directive
-from smp.values import (
+from smp._strategic import is_directive
+from smp._values.findings import Input, Severity
+from smp._values.values import (
     ABSENT,
     JSON,
     MAX_LEVELS,
@@ -42,8 +29,23 @@ from smp.values import (
     value_key,
     value_keys,
 )
+from smp.hazards._hazard import Hazard, hazard
+from smp.hazards._leaves import Leaf, find_leaves
+from smp.hazards._pairs import PAIRS, SECOND_KEYS, Pair
+from smp.paths import Element, Path, value_at
+from smp.schema.model import ObjectType
+from smp.schema.sides import (
+    BASE,
+    LIVE,
+    MANIFEST,
+    Pairing,
+    Roles,
+    Sides,
+    identity_names,
+)
 
 # So many of the values that are lost are named.
+_WHOLE: Final = "the value itself"
 _NAMED: Final = 5
 _ROLES: Final = Roles((LIVE,), by_map_keys=True)
 
@@ -168,16 +170,17 @@ class ChangeSearch:
         names: list[str] = []
         severity: Severity | None = "note"
         for leaf in leaves:
-            name = str(leaf.path)
+            # An empty object or list is a leaf itself.
+            name = str(leaf.path) or _WHOLE
             if name not in keys:
                 names.append(name)
                 if not leaf.is_default:
                     severity = None
         path = sides.path_in(LIVE)
         if not isinstance(live, (dict, list)):
-            self._add(code, path, "live", severity, lost="the value itself")
+            self._add(code, path, "live", severity, lost=_WHOLE)
         elif names:
-            self._add(code, path, "live", severity, lost=_listed(names))
+            self._add(code, path, "live", severity, lost=_listed(sorted(names)))
 
     def _add(
         self,

@@ -13,12 +13,12 @@ from typing import Final
 
 import msgspec
 
+from smp._values.values import JSONObject, as_object
 from smp.hazards._find import change_hazards, input_hazards
 from smp.hazards._hazard import Hazard
 from smp.paths import Path
-from smp.schema.list_types import by_list_types, with_map_keys
+from smp.schema.list_types import add_map_keys, by_list_types
 from smp.schema.model import Schema
-from smp.values import JSONObject, as_object
 
 # Rules of patches that no server takes for these kinds.
 _STRATEGIC: Final = ("Go: strategicpatch.", "Go: mergepatch.")
@@ -62,7 +62,7 @@ def custom_resource_hazards(
         return [_worded(each, _RFC_7396) for each in found]
     seen = by_list_types(schema)
     base, wanted, before, after = (
-        as_object(with_map_keys(obj, seen.type))
+        as_object(add_map_keys(obj, seen.type))
         for obj in (last_applied or {}, modified, live, result)
     )
     applied = None if last_applied is None else base

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from smp.defaults import with_defaults
+from smp._storage.defaults import with_defaults
+from smp._storage.typed_storage import rewriting_paths, stored
+from smp._values.values import ABSENT, JSONObject, as_object, show
 from smp.errors import bounded
 from smp.hazards._changes import ChangeSearch
 from smp.hazards._hazard import Hazard, hazard
@@ -22,8 +24,6 @@ from smp.hazards._pairs import ANNOTATION_PAIRS
 from smp.paths import Path, value_at
 from smp.schema.model import Schema
 from smp.schema.sides import BASE, LIVE, MANIFEST, RESULT, Roles, Sides
-from smp.typed_storage import stored
-from smp.values import ABSENT, JSONObject, as_object, shown
 
 _NONE: Final[set[int]] = set()
 # Hazards come in the order of live.
@@ -53,10 +53,12 @@ def input_hazards(
     look = Look(modified)
     if look.has_marks:
         marks = Marks("manifest")
-        marks.value(modified, Path())
-        found += _with_created(marks.hazards, modified, schema)
+        marks.value(modified, schema.type, Path())
+        found += _add_created(marks.hazards, modified, schema)
     if schema.kind in ANNOTATION_PAIRS:
         found += annotation_hazards(modified, schema, "manifest")
+    for path in rewriting_paths(modified, schema):
+        found.append(hazard("hot-loop", path, "manifest"))
     found += last_applied_hazards(last_applied, modified, live, look)
     # Most of the others is as in the manifest.
     if last_applied and not has_unique_keys(last_applied, schema, equal):
@@ -70,7 +72,7 @@ def input_hazards(
     return found
 
 
-def _with_created(
+def _add_created(
     hazards: list[Hazard], modified: JSONObject, schema: Schema
 ) -> list[Hazard]:
     """Look at what a server creates from each null, such as an empty text in a map."""
@@ -85,21 +87,21 @@ def _with_created(
             found.append(each)
         else:
             path, code = each.path, "null-created-differently"
-            found.append(hazard(code, path, each.input, created=shown(value)))
+            found.append(hazard(code, path, each.input, created=show(value)))
     return found
 
 
 @bounded("the object")
 def all_directive_hazards(
-    last_applied: JSONObject | None, live: JSONObject | None
+    last_applied: JSONObject | None, live: JSONObject | None, schema: Schema
 ) -> list[Hazard]:
     """Return the hazards of names of directives in others than the manifest.
 
     Raises DepthError.
     """
     return [
-        *directive_hazards(last_applied or {}, "last-applied"),
-        *directive_hazards(live or {}, "live"),
+        *directive_hazards(last_applied or {}, "last-applied", schema),
+        *directive_hazards(live or {}, "live", schema),
     ]
 
 

@@ -7,18 +7,18 @@ from typing import Final
 
 import msgspec
 
-from smp import codec
+from smp._values import codec
+from smp._values.last_applied import (
+    LAST_APPLIED,
+    configuration_text,
+    drop_last_applied,
+)
+from smp._values.names import MAX_ANNOTATIONS, annotations_size
+from smp._values.values import JSON, JSONObject, as_list, as_object, as_text, same
 from smp.errors import SmpError
 from smp.hazards._hazard import Hazard, hazard
 from smp.hazards._objects import Look
-from smp.last_applied import (
-    LAST_APPLIED,
-    configuration_text,
-    without_last_applied,
-)
-from smp.names import MAX_ANNOTATIONS, annotations_size
 from smp.paths import Path
-from smp.values import JSON, JSONObject, as_list, as_object, as_text, same
 
 _ANNOTATION: Final = Path(("metadata", "annotations", LAST_APPLIED))
 _MANAGED_FIELDS: Final = Path(("metadata", "managedFields"))
@@ -58,7 +58,7 @@ def _of_annotation(text: JSON, last_applied: JSONObject | None) -> Iterator[Haza
     """Compare the annotation of live with the configuration that was given."""
     # What kubectl writes is compared first, as it takes no parsing.
     if isinstance(text, str) and last_applied is not None:
-        bare = without_last_applied(last_applied)
+        bare = drop_last_applied(last_applied)
         printed = msgspec.json.encode(bare, order="sorted").decode()
         if text == f"{printed}\n":
             return
@@ -73,14 +73,13 @@ def _of_annotation(text: JSON, last_applied: JSONObject | None) -> Iterator[Haza
         yield hazard("invalid-last-applied", _ANNOTATION, "live")
         return
     if last_applied is not None and not same(
-        without_last_applied(annotated), without_last_applied(last_applied)
+        drop_last_applied(annotated), drop_last_applied(last_applied)
     ):
         what = "the last-applied configuration is another one than the annotation has"
         yield hazard("stale-last-applied", _ANNOTATION, "live", what=what)
     # Such a text was made from a live object, and not from a manifest.
-    nested = LAST_APPLIED in as_object(
-        as_object(annotated.get("metadata")).get("annotations")
-    )
+    metadata = as_object(annotated.get("metadata"))
+    nested = LAST_APPLIED in as_object(metadata.get("annotations"))
     if nested or "status" in annotated:
         what = "it has a status, or the annotation itself, as a live object does"
         yield hazard(
@@ -182,10 +181,12 @@ def _is_oversized(modified: JSONObject, live: JSONObject | None, look: Look) -> 
     for obj in (live or {}, modified):
         together |= as_object(as_object(obj.get("metadata")).get("annotations"))
     room = MAX_ANNOTATIONS - annotations_size({**together, LAST_APPLIED: ""})
-    bare = without_last_applied(modified)
+    bare = drop_last_applied(modified)
     # Go escapes <, > and & with five more bytes, U+2028 and U+2029 with three.
     text = msgspec.json.encode(bare)
-    most = len(text) + len("\n") + 3 * text.count(b"\xe2\x80")
+    most = len(text) + len("\n")
+    if not text.isascii():
+        most += 3 * text.count(b"\xe2\x80")
     most += 5 * (text.count(b"<") + text.count(b">") + text.count(b"&"))
     if look.has_doubles:
         # It prints 21 digits for 1e20, and 0.00001 for 1e-5.

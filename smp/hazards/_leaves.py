@@ -7,9 +7,16 @@ This module is compiled with mypyc (hatch_build.py).
 
 from __future__ import annotations
 
+from smp._values.values import (
+    ABSENT,
+    MAX_LEVELS,
+    JSONArray,
+    same,
+    value_key,
+    value_keys,
+)
 from smp.paths import Path
 from smp.schema.sides import Sides
-from smp.values import ABSENT, JSONArray, same, value_key, value_keys
 
 
 class Leaf:
@@ -22,23 +29,25 @@ class Leaf:
         self.is_default = is_default
 
 
-def find_leaves(sides: Sides, found: list[Leaf]) -> None:
+def find_leaves(sides: Sides, found: list[Leaf], levels: int = MAX_LEVELS) -> None:
     """Find the leaves of the first value that none of the others has.
 
     The last value is none of those: it is what a server makes of the last-applied
-    configuration there.
+    configuration there. Raises RecursionError.
     """
+    if not levels:
+        raise RecursionError
     live = sides.values[0]
     # What is empty is a leaf itself, see the end.
     if isinstance(live, dict) and live:
         for name in live:
-            find_leaves(sides.member(name), found)
+            find_leaves(sides.member(name), found, levels - 1)
     elif isinstance(live, list) and live:
         field = sides.field
         if field.merges and field.merge_key:
             for element in sides.elements(sides.pair()):
                 if element.values[0] is not ABSENT:
-                    find_leaves(element, found)
+                    find_leaves(element, found, levels - 1)
         else:
             _find_elements(sides, live, found)
     elif live is not ABSENT and all(value is ABSENT for value in sides.values[1:-1]):

@@ -12,16 +12,10 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-from smp.codec import encode
-from smp.errors import SchemaError, SmpError
-from smp.hazards._hazard import Hazard, Input, hazard
-from smp.hazards._pairs import ANNOTATION_PAIRS
-from smp.paths import Element, Path
-from smp.schema.model import Field, ListType, ObjectType, ScalarType, Schema, Type
-from smp.schema.plan import Interest, Interests, Plan, plan_of
-from smp.schema.walk import Key, Place, Rule, Walk, key_of
-from smp.strategic import identity_of, is_directive
-from smp.values import (
+from smp._strategic import identity_of, is_directive
+from smp._values.codec import encode
+from smp._values.findings import Input
+from smp._values.values import (
     ABSENT,
     COMPILED,
     JSON,
@@ -33,6 +27,13 @@ from smp.values import (
     printed,
     scalar_key,
 )
+from smp.errors import SchemaError, SmpError
+from smp.hazards._hazard import Hazard, hazard
+from smp.hazards._pairs import ANNOTATION_PAIRS
+from smp.paths import Element, Path
+from smp.schema.model import RAW, Field, ListType, ObjectType, ScalarType, Schema, Type
+from smp.schema.plan import Interest, Interests, Plan, plan_of
+from smp.schema.walk import Key, Place, Rule, Walk, key_of
 
 # So many hazards of one object are listed.
 _MOST: Final = 1000
@@ -113,7 +114,7 @@ class Look:
     without ``has_doubles`` it has no number that Go prints in another way.
 
     Compiled, this is a walk. Interpreted, the text of the object is faster: it is
-    printed and searched in C. (smp.values explains why there are two ways.)
+    printed and searched in C. (smp._values.values explains why there are two ways.)
     """
 
     __slots__ = ("has_doubles", "has_marks", "least", "most")
@@ -209,7 +210,7 @@ def _is_clear(
         return False
     for route in onward:
         value = obj.get(route.name)
-        if not value or id(value) in equal:
+        if not value or (equal and id(value) in equal):
             continue
         if isinstance(value, dict):
             if route.is_list or route.type is None:
@@ -224,7 +225,7 @@ def _is_clear(
             if route.type is None:
                 continue
             for element in value:
-                if id(element) in equal:
+                if equal and id(element) in equal:
                     continue
                 if not isinstance(element, dict):
                     return False
@@ -289,20 +290,27 @@ def annotation_hazards(obj: JSONObject, schema: Schema, source: Input) -> list[H
 
 
 class Marks:
-    """Finds nulls in a manifest, and names of directives; it needs no schema."""
+    """Finds nulls in a manifest, and names of directives, outside opaque JSON."""
 
     def __init__(self, source: Input) -> None:
         self.hazards: list[Hazard] = []
         self._source = source
 
-    def value(self, value: JSON, path: Path) -> None:
-        """Look at a value."""
+    def value(
+        self, value: JSON, type_: Type, path: Path, levels: int = MAX_LEVELS
+    ) -> None:
+        """Look at a value. Raises RecursionError."""
+        if not levels:
+            raise RecursionError
+        if type_.stored is RAW:
+            return
         if isinstance(value, dict):
             for name, member in value.items():
                 if is_directive(name):
                     self._add("directive-in-object", path / name)
                 elif isinstance(member, (dict, list)):
-                    self.value(member, path / name)
+                    below = type_.stored_member(name)
+                    self.value(member, below, path / name, levels - 1)
                 # Generators write the time, and a server sets it itself.
                 elif (
                     member is None
@@ -312,20 +320,21 @@ class Marks:
                     self._add("null", path / name)
         elif isinstance(value, list):
             for index, element in enumerate(value):
-                self.value(element, path / index)
+                below = type_.stored_element()
+                self.value(element, below, path / index, levels - 1)
 
     def _add(self, code: str, path: Path) -> None:
         if len(self.hazards) < _MOST:
             self.hazards.append(hazard(code, path, self._source))
 
 
-def directive_hazards(obj: JSONObject, source: Input) -> list[Hazard]:
+def directive_hazards(obj: JSONObject, source: Input, schema: Schema) -> list[Hazard]:
     """Return the hazards of names of directives in an object that is no manifest."""
     look = Look(obj)
     if not look.has_marks:
         return []
     marks = Marks(source)
-    marks.value(obj, Path())
+    marks.value(obj, schema.type, Path())
     return marks.hazards
 
 

@@ -9,7 +9,7 @@ An apply of edited inputs does without a hazard what the configuration asks for:
 - both fields of a pair that a server takes for one another change together.
 
 Where a patch merge key stands for several elements no input helps, and the patch
-replaces the list (smp.strategic.with_whole_lists). As the values of others are in such
+replaces the list (smp._strategic.with_whole_lists). As the values of others are in such
 a patch, it has the resourceVersion of the live object: a server answers 409 where
 another client has written in the meantime (Go: apimachinery, rest.BeforeUpdate and
 etcd3.GuaranteedUpdate).
@@ -19,13 +19,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from smp._values.values import ABSENT, JSONObject, as_list, as_object, same, show
 from smp.errors import ApplyWarning, SmpError
 from smp.hazards._changes import second_key
 from smp.hazards._hazard import Hazard
 from smp.hazards._pairs import PAIRS, UNIQUE_KEYS
 from smp.paths import Element, Path, edited, value_at
 from smp.schema.model import ANY_FIELD, ObjectType, Schema
-from smp.values import ABSENT, JSONObject, as_list, as_object, same, shown
 
 # An apply of edited inputs may have hazards further down.
 MOST_ROUNDS: Final = 20
@@ -114,7 +114,7 @@ class Repair:
                     value = value[0] if isinstance(value, list) else value
                 here = Path((*path.steps[:-1], _PAIR_OF[str(path.steps[-1])]))
                 self.modified = edited(self.modified, here, value)
-                what = "removed" if value is None else f"set to {shown(value)}"
+                what = "removed" if value is None else f"set to {show(value)}"
                 self._did(here, f"{what}, as {path.steps[-1]} is")
             elif each.code == "write-only":
                 # The server has it under the other name.

@@ -18,10 +18,18 @@ import jsonpatch
 import msgspec
 from jsonpointer import JsonPointer, JsonPointerException
 
+from smp._values.plain import over_json, plain
+from smp._values.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    JSONArray,
+    JSONObject,
+    as_text,
+    same,
+)
 from smp.errors import PatchError
 from smp.paths import Path
-from smp.plain import over_json, plain
-from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, as_text, same
 
 # The limits of a Kubernetes API server: operations in a patch, and bytes that all of
 # its copy operations together may add.
@@ -48,7 +56,7 @@ class OperationError(PatchError):
     """A well-formed operation that does not apply: a failed test, a missing member."""
 
     default_code: ClassVar[str] = "operation-failed"
-    status: ClassVar[int] = 422
+    status: int = 422
 
 
 @over_json("the value", "document", "operations")
@@ -85,8 +93,8 @@ def diff(original: Any, modified: Any) -> list[dict[str, Any]]:
     Values are compared by type: True, 1 and 1.0 are three values. Raises DepthError.
     """
     before, after = plain(original), plain(modified)
-    patch = jsonpatch.make_patch(_encoded(before), _encoded(after)).patch
-    operations = [_decoded_operation(operation) for operation in patch]
+    patch = jsonpatch.make_patch(_encode(before), _encode(after)).patch
+    operations = [_decode_operation(operation) for operation in patch]
     # Up to 1.33 the library gives wrong indices to some moves in lists.
     try:
         leads_there = same(_run_all(before, [*operations], MAX_COPIED), after)
@@ -103,29 +111,29 @@ def diff(original: Any, modified: Any) -> list[dict[str, Any]]:
 _NAME_MARK: Final = "."
 
 
-def _encoded(value: JSON) -> JSON:
-    """Return a value as the library gets it."""
+def _encode(value: JSON) -> JSON:
+    """Return a value as the library gets it; it compares members in their order."""
     if isinstance(value, dict):
-        return {_NAME_MARK + name: _encoded(member) for name, member in value.items()}
+        return {_NAME_MARK + name: _encode(value[name]) for name in sorted(value)}
     if isinstance(value, list):
-        return [_encoded(element) for element in value]
+        return [_encode(element) for element in value]
     return json.dumps(value)
 
 
-def _decoded(value: JSON) -> JSON:
-    """Return the value that ``_encoded`` was given."""
+def _decode(value: JSON) -> JSON:
+    """Return the value that ``_encode`` was given."""
     if isinstance(value, dict):
         return {
-            name.removeprefix(_NAME_MARK): _decoded(member)
+            name.removeprefix(_NAME_MARK): _decode(member)
             for name, member in value.items()
         }
     if isinstance(value, list):
-        return [_decoded(element) for element in value]
+        return [_decode(element) for element in value]
     scalar: JSON = json.loads(as_text(value))
     return scalar
 
 
-def _decoded_operation(operation: JSONObject) -> JSONObject:
+def _decode_operation(operation: JSONObject) -> JSONObject:
     """Return an operation of the library with the values and names of the caller."""
     decoded = {**operation}
     for member in ("from", "path"):
@@ -133,7 +141,7 @@ def _decoded_operation(operation: JSONObject) -> JSONObject:
             parts = as_text(operation[member]).split("/")
             decoded[member] = "/".join(part.removeprefix(_NAME_MARK) for part in parts)
     if "value" in operation:
-        decoded["value"] = _decoded(operation["value"])
+        decoded["value"] = _decode(operation["value"])
     return decoded
 
 
@@ -147,13 +155,13 @@ class _Operation(msgspec.Struct, frozen=True):
     members: JSONObject
 
 
-def _parsed(operations: JSON) -> list[_Operation]:
+def _parse(operations: JSON) -> list[_Operation]:
     """Check every operation before the first one is applied."""
     if not isinstance(operations, list):
         raise PatchError("a JSON Patch must be an array of operations")
     parsed = []
     for index, operation in enumerate(operations):
-        with _located(index, operation):
+        with _locate(index, operation):
             if not isinstance(operation, dict):
                 problem = "an operation must be an object"
                 raise PatchError(problem, code="invalid-operation")
@@ -188,15 +196,15 @@ def _pointer(text: JSON) -> tuple[str, ...]:
 
 
 @contextmanager
-def _located(index: int, operation: JSON) -> Iterator[None]:
+def _locate(index: int, operation: JSON) -> Iterator[None]:
     """Turn any failure into an error that names the operation and its pointer."""
     try:
         yield
     except PatchError as error:
-        raise _with_operation(error, index, operation) from None
+        raise _add_operation(error, index, operation) from None
 
 
-def _with_operation(error: PatchError, index: int, operation: JSON) -> PatchError:
+def _add_operation(error: PatchError, index: int, operation: JSON) -> PatchError:
     members = operation if isinstance(operation, dict) else {}
     parts = ["operation", index]
     parts += [members[name] for name in ("op", "path") if name in members]
@@ -216,8 +224,8 @@ def _run_all(document: JSON, operations: JSON, max_copied: int) -> JSON:
     holder: list[JSON] = [document]
     copied = 0
     copies: dict[int, JSONObject | JSONArray] = {}
-    for index, operation in enumerate(_parsed(operations)):
-        with _located(index, operation.members):
+    for index, operation in enumerate(_parse(operations)):
+        with _locate(index, operation.members):
             # A few copies of copies would make a document of any size.
             if operation.name == "copy":
                 copied += len(json.dumps(_value_at(holder, operation.source)))

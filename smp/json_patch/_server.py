@@ -13,17 +13,19 @@ import re
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from smp import codec
+from smp._values import codec
+from smp._values.plain import over_json
+from smp._values.values import JSON, JSONObject, as_object, as_text, same, type_name
 from smp.errors import PatchError
 from smp.json_patch._rfc6902 import MAX_COPIED, OperationError
 from smp.paths import Path, unescape_pointer
-from smp.values import JSON, JSONObject, as_object, as_text, same, type_name
 
 # Go: strconv.Atoi, of numbers that no list is long enough for.
 _INDEX: Final = re.compile(r"[+-]?[0-9]{1,18}")
 _MISSING: Final = "path not found in the document"
 
 
+@over_json("the document", "document", "operations")
 def apply_as_server(
     document: JSONObject, operations: JSON, *, decodes: bool = True
 ) -> JSON:
@@ -49,7 +51,7 @@ def apply_as_server(
         try:
             apply_one(patched, operation)
         except OperationError as error:
-            raise _located(error, index, operation) from None
+            raise _locate(error, index, operation) from None
     return patched.document
 
 
@@ -70,10 +72,10 @@ def _check(index: int, operation: JSON, *, decodes: bool) -> None:
                 problem = f"{name} must be a string, not {type_name(value)}"
     if problem:
         error = PatchError(problem, code="invalid-operation")
-        raise _located(error, index, as_object(operation))
+        raise _locate(error, index, as_object(operation))
 
 
-def _located(error: PatchError, index: int, operation: JSONObject) -> PatchError:
+def _locate(error: PatchError, index: int, operation: JSONObject) -> PatchError:
     """Return an error with the operation that it is about, and its place."""
     words = [as_text(operation.get(name)) for name in ("op", "path")]
     parts = [f"operation {index}", *filter(None, words)]
@@ -179,7 +181,7 @@ def _put(container: Any, step: str, value: JSON) -> None:
         container.insert(_index(container, step, len(container) + 1), value)
 
 
-def _found(container: Any, step: str) -> JSON:
+def _find(container: Any, step: str) -> JSON:
     """Return the value at a place; null where an object has none."""
     if isinstance(container, dict):
         value: JSON = container.get(step)
@@ -227,7 +229,7 @@ def _move(patched: _Patched, operation: JSONObject) -> None:
 
 
 def _copy(patched: _Patched, operation: JSONObject) -> None:
-    value = patched.copied(_found(*patched.place(operation, "from")))
+    value = patched.copied(_find(*patched.place(operation, "from")))
     _put(*patched.place(operation, "path"), value)
 
 
@@ -235,7 +237,7 @@ def _test(patched: _Patched, operation: JSONObject) -> None:
     if operation.get("path") == "":
         found = patched.document
     else:
-        found = _found(*patched.place(operation, "path"))
+        found = _find(*patched.place(operation, "path"))
     if not same(found, operation.get("value")):
         problem = "test failed: the document has another value at this path"
         raise OperationError(problem, code="test-failed")

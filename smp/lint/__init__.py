@@ -10,7 +10,8 @@ _lint.py (all of it for one text).
 
 from __future__ import annotations
 
-from smp.lint._codes import LINT, finding
+from smp.lint._codes import LINT
+from smp.lint._codes import finding as finding
 from smp.lint._forms import FORMS, PATCH_FORMS, Form, form_of, has_directive
 from smp.lint._lint import lint
 
@@ -19,7 +20,6 @@ __all__ = [
     "LINT",
     "PATCH_FORMS",
     "Form",
-    "finding",
     "form_of",
     "has_directive",
     "lint",

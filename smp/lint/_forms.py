@@ -5,15 +5,15 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any, Final, Literal, TypeAlias, get_args
 
-from smp.defaults import with_defaults
-from smp.errors import SmpError, bounded
+from smp._storage.defaults import with_defaults
+from smp._strategic import is_directive
+from smp._values.plain import over_json, plain
+from smp._values.values import ABSENT, JSONObject, as_list, as_object
+from smp.errors import SmpError
 from smp.lint._rules import similar_directive
 from smp.paths import Path, value_at
-from smp.plain import plain
-from smp.schema.model import Schema
-from smp.strategic import is_directive
+from smp.schema.model import OPAQUE, RAW, Schema, Type
 from smp.validation import in_order, violations_of
-from smp.values import ABSENT, JSONObject, as_list, as_object
 
 Form: TypeAlias = Literal["manifest", "live", "strategic", "merge", "json"]
 FORMS: Final[tuple[Form, ...]] = get_args(Form)
@@ -27,14 +27,15 @@ _SET_BY_SERVERS: Final = ("uid", "managedFields", "resourceVersion")
 _NAME: Final = Path(("metadata", "name"))
 
 
-@bounded("the document")
+@over_json("the document", "value")
 def form_of(value: Any, schema: Schema | None, *, custom: bool) -> Form | None:
     """Tell by its content what a text is; None for no object and no patch.
 
     A list of operations is a JSON Patch. An object with managed fields, or two others
     of the fields that a server sets, is live. One with a directive, without apiVersion
-    and kind, or without fields that a server requires is a patch: a strategic merge
-    patch, and for a ``custom`` resource a JSON merge patch. All else is a manifest.
+    and kind, or without a name and fields that a server requires is a patch: a
+    strategic merge patch, and for a ``custom`` resource a JSON merge patch. All else is
+    a manifest, also where much of it is missing.
     """
     # An object of a Python client.
     if not isinstance(value, (dict, list)):
@@ -52,12 +53,14 @@ def form_of(value: Any, schema: Schema | None, *, custom: bool) -> Form | None:
     if "managedFields" in set_by_server or len(set_by_server) > 1:
         return "live"
     is_patch = "kind" not in value or "apiVersion" not in value
-    if is_patch or has_directive(value) or missing_fields(value, schema):
+    is_named = bool(metadata.get("name") or metadata.get("generateName"))
+    lacks_much = not is_named and bool(find_missing_fields(value, schema))
+    if is_patch or has_directive(value, schema) or lacks_much:
         return "merge" if custom else "strategic"
     return "manifest"
 
 
-def missing_fields(obj: JSONObject, schema: Schema | None) -> list[str]:
+def find_missing_fields(obj: JSONObject, schema: Schema | None) -> list[str]:
     """Return the paths of the fields that only a patch can leave out.
 
     These are fields that a server requires: of the object, of what is in it, and the
@@ -82,17 +85,29 @@ def missing_fields(obj: JSONObject, schema: Schema | None) -> list[str]:
     return missing
 
 
-def has_directive(value: Any) -> bool:
-    """Tell whether an object has a directive anywhere, or what looks like one."""
+@over_json("the document", "value")
+def has_directive(value: Any, schema: Schema | None) -> bool:
+    """Tell whether an object has a directive anywhere, or what looks like one.
+
+    In opaque JSON there is none.
+    """
+    return _has_directive(value, OPAQUE if schema is None else schema.type)
+
+
+def _has_directive(value: Any, type_: Type) -> bool:
+    if type_.stored is RAW:
+        return False
     if isinstance(value, dict):
         for name, member in value.items():
             if name[:1] == "$" and (is_directive(name) or similar_directive(name)):
                 return True
-            if isinstance(member, (dict, list)) and has_directive(member):
-                return True
+            if isinstance(member, (dict, list)):
+                below = type_.stored_member(name)
+                if _has_directive(member, below):
+                    return True
         return False
     return any(
-        has_directive(element)
+        _has_directive(element, type_.stored_element())
         for element in as_list(value)
         if isinstance(element, (dict, list))
     )

@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 
+from smp._values.values import ABSENT, JSON, JSONArray, JSONObject, as_text, type_name
 from smp.hazards import Hazard
 from smp.lint._codes import finding
 from smp.lint._rules import INTERESTS, DocumentRule, similar_name
@@ -21,7 +22,6 @@ from smp.paths import Path, Step, escape_pointer, unescape_pointer
 from smp.schema.model import ANY, Field, ListType, ObjectType, ScalarType, Schema, Type
 from smp.schema.plan import plan_of
 from smp.schema.walk import Walk
-from smp.values import ABSENT, JSON, JSONArray, JSONObject, as_text, type_name
 
 # The members that an operation must have (RFC 6902, section 4).
 _MEMBERS: Final = {
@@ -51,6 +51,14 @@ def lint_json_patch(operations: JSONArray, schema: Schema | None) -> list[Hazard
     return found
 
 
+def _invalid_pointer(pointer: str, where: Path) -> Hazard:
+    # RFC 6901, section 3: "json-pointer = *( "/" reference-token )".
+    fault = "it begins with / or is empty"
+    if pointer.startswith("/"):
+        fault = "~ stands only in ~0 and ~1"
+    return finding("invalid-pointer", where, "patch", pointer=pointer, problem=fault)
+
+
 def _of_operation(
     path: Path, operation: JSON, schema: Schema | None, tested: list[tuple[str, ...]]
 ) -> Iterator[Hazard]:
@@ -66,13 +74,7 @@ def _of_operation(
         where = path / member
         names = _names(pointer)
         if names is None:
-            # RFC 6901, section 3: "json-pointer = *( "/" reference-token )".
-            fault = "it begins with / or is empty"
-            if pointer.startswith("/"):
-                fault = "~ stands only in ~0 and ~1"
-            yield finding(
-                "invalid-pointer", where, "patch", pointer=pointer, problem=fault
-            )
+            yield _invalid_pointer(pointer, where)
             continue
         way = _Way(names, schema)
         if way.stops_at is not None:
@@ -83,7 +85,7 @@ def _of_operation(
         if op == "test":
             tested.append(names)
             continue
-        place = _untested_index(op, member, way, tested)
+        place = _find_untested_index(op, member, way, tested)
         if place is not None:
             # What identifies the element, where the schema says it.
             key = [way.merge_keys[place]] if way.merge_keys[place] else []
@@ -198,7 +200,7 @@ def _wrong_pointer(way: _Way, where: Path, pointer: str) -> Hazard:
     return finding("unknown-field", where, "patch", field=field, remedy=remedy)
 
 
-def _untested_index(
+def _find_untested_index(
     op: str, member: str, way: _Way, tested: list[tuple[str, ...]]
 ) -> int | None:
     """Return the number of the first index in a pointer that no test makes certain."""

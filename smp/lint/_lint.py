@@ -7,27 +7,29 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Final
 
-import msgspec
+from msgspec.structs import replace
 
-from smp.defaults import with_defaults
-from smp.enums import validate_enums
-from smp.errors import SmpError, bounded
+from smp import custom_resources
+from smp._storage.defaults import with_defaults
+from smp._storage.enums import validate_enums
+from smp._storage.update import STOCK_PROFILE, predict_refusals
+from smp._strategic import DELETE, is_directive
+from smp._values.last_applied import last_applied_configuration
+from smp._values.plain import over_json, plain
+from smp._values.values import ABSENT, JSON, JSONObject, as_list, as_object, same
+from smp.errors import SmpError
 from smp.hazards import Hazard, Input
-from smp.last_applied import last_applied_configuration
 from smp.lint._codes import finding
-from smp.lint._forms import Form, has_directive, missing_fields
+from smp.lint._forms import Form, find_missing_fields, has_directive
 from smp.lint._json_patch import lint_json_patch
 from smp.lint._rules import INTERESTS, DocumentRule, PatchRule
 from smp.paths import Path
-from smp.plain import plain
-from smp.schema.model import Schema
+from smp.schema.model import OPAQUE, RAW, Schema, Type
 from smp.schema.plan import plan_of
 from smp.schema.walk import Walk
-from smp.strategic import DELETE, is_directive
 from smp.three_way import find_hazards
 from smp.unions import validate_unions
-from smp.validation import in_order, violations_of
-from smp.values import ABSENT, JSON, JSONObject, as_list, as_object, same
+from smp.violations import Violation
 
 # So many missing fields are named.
 _MOST_LISTED: Final = 3
@@ -38,7 +40,7 @@ _BASE64: Final = {
 }
 
 
-@bounded("the document")
+@over_json("the document", "value")
 def lint(
     value: Any,
     schema: Schema | None,
@@ -64,7 +66,8 @@ def lint(
     if not isinstance(value, dict):
         return ()
     if form == "merge":
-        directives = list(_directives_in(value, Path(), custom=custom))
+        type_ = OPAQUE if schema is None else schema.type
+        directives = list(_directives_in(value, type_, Path(), custom=custom))
         return (*directives, *_misfits(value, schema, "patch"))
     if schema is None:
         return ()
@@ -76,33 +79,34 @@ def lint(
             *_enums(value, schema, "patch"),
             *_not_base64(value, schema, "patch"),
         ]
-        lacks = missing_fields(value, schema)
+        lacks = find_missing_fields(value, schema)
         # A directive alone makes it a patch, and so does a missing kind.
-        if guessed and lacks and not has_directive(value) and "kind" in value:
+        if guessed and lacks and not has_directive(value, schema) and "kind" in value:
             fields = ", ".join(lacks[:_MOST_LISTED])
             found.append(finding("partial-object", Path(), "patch", fields=fields))
         return tuple(found)
     if form == "live":
-        # Applying again what was applied last. An annotation that cannot be read is a
-        # hazard of its own.
-        last_applied = None
-        with suppress(SmpError):
-            last_applied = last_applied_configuration(value)
-        manifest = last_applied
-        if manifest is None:
-            names = ("apiVersion", "kind")
-            manifest = {name: value[name] for name in names if name in value}
-        # The manifest is the last-applied configuration here.
-        hazards = find_hazards(last_applied, manifest, value, schema)
-        return tuple(
-            [
-                msgspec.structs.replace(hazard, input="last-applied")
-                if hazard.input == "manifest"
-                else hazard
-                for hazard in hazards
-            ]
-        )
+        return tuple(_of_live(value, schema))
     return tuple(_of_manifest(value, schema))
+
+
+def _of_live(value: JSONObject, schema: Schema) -> Iterator[Hazard]:
+    """Yield the hazards of applying again what was applied last."""
+    # Without managers it may be a manifest that somebody made of a live object.
+    if not as_object(value.get("metadata")).get("managedFields"):
+        yield from _misfits(value, schema, "live")
+    # An annotation that cannot be read is a hazard of its own.
+    last_applied = None
+    with suppress(SmpError):
+        last_applied = last_applied_configuration(value)
+    manifest = last_applied
+    if manifest is None:
+        names = ("apiVersion", "kind")
+        manifest = {name: value[name] for name in names if name in value}
+    for hazard in find_hazards(last_applied, manifest, value, schema):
+        # The manifest is the last-applied configuration here.
+        is_said = hazard.input == "manifest"
+        yield replace(hazard, input="last-applied") if is_said else hazard
 
 
 def _not_base64(value: JSONObject, schema: Schema, source: Input) -> Iterator[Hazard]:
@@ -121,22 +125,27 @@ def _not_base64(value: JSONObject, schema: Schema, source: Input) -> Iterator[Ha
 def _of_manifest(value: JSONObject, schema: Schema) -> Iterator[Hazard]:
     """Yield what a server refuses in a manifest, and its hazards."""
     misfits = _misfits(value, schema, "manifest")
-    yield from misfits
     enums = _enums(value, schema, "manifest")
+    by_definition: list[Hazard] = []
+    if schema.structural is not None:
+        of_types, by_definition = _of_definition(value, schema, [*misfits, *enums])
+        misfits = [hazard for hazard in misfits if hazard in of_types]
+        enums = [hazard for hazard in enums if hazard in of_types]
+    yield from misfits
     yield from enums
+    yield from by_definition
     # A server validates what it has decoded, with the defaults that it fills in.
     if all(misfit.code == "unknown-field" for misfit in misfits):
+        refused = [hazard.path for hazard in (*enums, *by_definition)]
         whole = value
         with suppress(SmpError):
             whole = with_defaults(value, schema)
-        refused = [hazard.path for hazard in enums]
-        for union in validate_unions(None, whole, schema, profile="validate-only"):
+        for union in validate_unions(None, whole, schema, profile=STOCK_PROFILE):
             refused.append(union.path)
             yield finding(
                 "union-members", union.path, "manifest", message=union.message
             )
-        violations = violations_of(None, whole, schema, ratchet=False)
-        for violation in in_order(violations, schema.type):
+        for violation in predict_refusals(None, value, schema, profile=STOCK_PROFILE):
             if violation.path not in refused:
                 yield finding(
                     "invalid-value",
@@ -144,7 +153,40 @@ def _of_manifest(value: JSONObject, schema: Schema) -> Iterator[Hazard]:
                     "manifest",
                     message=violation.message,
                 )
-    yield from find_hazards(None, value, None, schema)
+    for hazard in find_hazards(None, value, None, schema):
+        # A server takes the object itself: only client-side apply is refused.
+        if hazard.code == "oversized-last-applied":
+            yield replace(hazard, severity="warning")
+        else:
+            yield hazard
+
+
+def _of_definition(
+    value: JSONObject, schema: Schema, of_types: list[Hazard]
+) -> tuple[list[Hazard], list[Hazard]]:
+    """Return what a definition refuses: of what its types say, and beside that.
+
+    The types know less than the definition: 1.0 is an integer, and an enum of numbers
+    goes by their values.
+    """
+    # What is larger than a server takes is refused by its size.
+    violations: tuple[Violation, ...] = ()
+    with suppress(SmpError):
+        violations = custom_resources.validate(value, schema)
+    refused = {violation.path.by_index for violation in violations}
+    kept = [
+        hazard
+        for hazard in of_types
+        if hazard.code == "unknown-field" or hazard.path.by_index in refused
+    ]
+    known = {hazard.path.by_index for hazard in kept}
+    beside = []
+    for violation in violations:
+        if violation.path.by_index not in known:
+            code = violation.code if violation.warning else "invalid-value"
+            message = violation.message
+            beside.append(finding(code, violation.path, "manifest", message=message))
+    return kept, beside
 
 
 def _misfits(value: JSONObject, schema: Schema | None, source: Input) -> list[Hazard]:
@@ -165,8 +207,12 @@ def _enums(value: JSONObject, schema: Schema, source: Input) -> list[Hazard]:
     ]
 
 
-def _directives_in(value: JSON, path: Path, *, custom: bool) -> Iterator[Hazard]:
+def _directives_in(
+    value: JSON, type_: Type, path: Path, *, custom: bool
+) -> Iterator[Hazard]:
     """Yield the directives of a JSON merge patch, which has none."""
+    if type_.stored is RAW:
+        return
     if isinstance(value, dict):
         for name, member in value.items():
             here = path / name
@@ -187,7 +233,9 @@ def _directives_in(value: JSON, path: Path, *, custom: bool) -> Iterator[Hazard]
                     remedy=remedy,
                 )
             else:
-                yield from _directives_in(member, here, custom=custom)
+                below = type_.stored_member(name)
+                yield from _directives_in(member, below, here, custom=custom)
     elif isinstance(value, list):
         for index, element in enumerate(value):
-            yield from _directives_in(element, path / index, custom=custom)
+            below = type_.stored_element()
+            yield from _directives_in(element, below, path / index, custom=custom)

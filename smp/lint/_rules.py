@@ -7,16 +7,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from smp.conformance import FREE_FORM, ConformanceInterest, ConformanceRule, Misfit
-from smp.errors import SmpError
-from smp.hazards import Hazard, Input
-from smp.lint._codes import finding
-from smp.paths import Path, Step
-from smp.quantities import read_quantity
-from smp.schema.model import ANY_FIELD, Field, ListType, ObjectType, Type
-from smp.schema.plan import LIST, Interests, Node
-from smp.schema.walk import Place
-from smp.strategic import (
+from smp._storage.conformance import (
+    FREE_FORM,
+    ConformanceInterest,
+    ConformanceRule,
+)
+from smp._strategic import (
     DELETE,
     DELETIONS,
     ELEMENT_ORDER,
@@ -26,7 +22,8 @@ from smp.strategic import (
     check_order,
     is_directive,
 )
-from smp.values import (
+from smp._values.quantities import read_quantity
+from smp._values.values import (
     ABSENT,
     JSON,
     Absent,
@@ -38,6 +35,14 @@ from smp.values import (
     scalar_key,
     type_name,
 )
+from smp.errors import SmpError
+from smp.hazards import Hazard, Input
+from smp.lint._codes import finding
+from smp.paths import Path, Step
+from smp.schema.model import ANY_FIELD, Field, ListType, ObjectType, Type
+from smp.schema.plan import LIST, Interests, Node
+from smp.schema.walk import Place
+from smp.violations import Misfit
 
 # Elements are named by their keys, so that a reader finds them.
 INTERESTS: Final = Interests(ConformanceInterest("lint"))
@@ -45,6 +50,8 @@ _WORDS: Final = (MARKER, RETAIN_KEYS, ELEMENT_ORDER, DELETIONS)
 _IS_MARK: Final = "$"
 _ROOT: Final = Path()
 _QUANTITY: Final = ".Quantity"
+# Of a boolean where a text is expected.
+_QUOTED: Final = "; YAML 1.1 reads n, no, off, y, yes and on as booleans: quote them"
 _MOST_COMPARED: Final = 1000
 
 
@@ -58,7 +65,9 @@ class DocumentRule(ConformanceRule):
     def __init__(
         self, source: Input, *, shows_values: bool, within: Path = _ROOT
     ) -> None:
-        super().__init__(prunes=False, keeps_nulls=True)
+        # Go: encoding/json decodes null to the zero value of an element, too.
+        nulls = source != "patch"
+        super().__init__(prunes=False, keeps_nulls=True, null_elements=nulls)
         self._within = within
         self.source: Input = source
         self.found: list[Hazard] = []
@@ -141,10 +150,11 @@ class DocumentRule(ConformanceRule):
             if not self._shows_values:
                 # "number 1.5" without its value.
                 actual = actual.split()[0]
-            whole = Misfit(self._whole(misfit.path), actual, misfit.expected)
-            self.add(
-                "wrong-type", misfit.path, misfit=str(whole), expected=misfit.expected
-            )
+            whole = Misfit.of(self._whole(misfit.path), actual, misfit.expected)
+            expected = misfit.expected
+            if (expected, actual) == ("string", "boolean"):
+                expected += _QUOTED
+            self.add("wrong-type", misfit.path, misfit=whole.message, expected=expected)
         return self.found
 
 
@@ -282,15 +292,8 @@ class PatchRule(DocumentRule):
                 "put the directive into an element of its own, and this one beside it"
             )
         if others:
-            names = ", ".join(others)
-            self.add(
-                "ignored-beside-directive",
-                path,
-                marker=str(marker),
-                effect=effect,
-                names=names,
-                remedy=remedy,
-            )
+            said = {"effect": effect, "names": ", ".join(others), "remedy": remedy}
+            self.add("ignored-beside-directive", path, marker=str(marker), **said)
         elif marker == DELETE and place.index < 0 and place.node.type.structured:
             self.add("empties-object", path)
 

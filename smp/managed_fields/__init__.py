@@ -15,7 +15,7 @@ is between them and objects, as pure functions:
    with a set, and leave out, or keep, what is in it.
 4. ``owners``, ``owners_of``, ``extract`` and ``rename`` (_owners.py) read and write the
    entries of managedFields. ``upgrade`` (_upgrade.py) hands over what a client-side
-   apply owns.
+   apply owns, ``migrate`` (_migrate.py) names it in another version.
 5. ``local_merge`` (_local_merge.py) is the merge of an apply without managed fields:
    the last-applied configuration says what the manager applied before.
 6. ``blame`` (_blame.py) has the owners of every value of an object.
@@ -55,8 +55,16 @@ from smp.managed_fields._entries import Owner
 from smp.managed_fields._field_set import FieldSet
 from smp.managed_fields._items import extracted, removed
 from smp.managed_fields._local_merge import LocalMerge, changed_members, local_merge
+from smp.managed_fields._migrate import migrate, migrate_patch
 from smp.managed_fields._object_fields import fieldset_of
-from smp.managed_fields._owned_paths import owned_elements, owned_path
+from smp.managed_fields._owned_paths import (
+    OwnedPlace as OwnedPlace,
+)
+from smp.managed_fields._owned_paths import (
+    indexed_path,
+    owned_path,
+    owned_root,
+)
 from smp.managed_fields._owners import (
     extract,
     owners,
@@ -66,9 +74,18 @@ from smp.managed_fields._owners import (
 )
 from smp.managed_fields._release import release
 from smp.managed_fields._remarks import Remark, Remedy
+from smp.managed_fields._requests import PatchRequest, apply_request
 from smp.managed_fields._reset_fields import reset_fields
-from smp.managed_fields._scale import with_managers_of_scale, with_scale_managers
-from smp.managed_fields._server_side import ServerSideApplyResult, server_side_apply
+from smp.managed_fields._scale import (
+    unconvertible_scale,
+    with_managers_of_scale,
+    with_scale_managers,
+)
+from smp.managed_fields._server_side import (
+    ServerSideApplyResult,
+    predict_refusal,
+    server_side_apply,
+)
 from smp.managed_fields._simulate import (
     Fight,
     Orphan,
@@ -81,6 +98,7 @@ from smp.managed_fields._simulate import (
 from smp.managed_fields._track import track, with_former_times
 from smp.managed_fields._upgrade import upgrade, upgrade_patch
 from smp.managed_fields._versions import SERVING, Serving
+from smp.managed_fields._ways_out import Escape, WayOut, give_up, ways_out
 
 __all__ = [
     "SERVING",
@@ -89,12 +107,14 @@ __all__ = [
     "ApplyConflictError",
     "Blame",
     "BlamedValue",
+    "Escape",
     "FieldSet",
     "Fight",
     "LocalMerge",
     "Orphan",
     "Owner",
     "Ownership",
+    "PatchRequest",
     "Remark",
     "Remedy",
     "ServerSideApplyResult",
@@ -103,18 +123,25 @@ __all__ = [
     "State",
     "Step",
     "Verb",
+    "WayOut",
+    "apply_request",
     "blame",
     "changed_members",
     "elements_of",
     "extract",
     "extracted",
     "fieldset_of",
+    "give_up",
+    "indexed_path",
     "local_merge",
-    "owned_elements",
+    "migrate",
+    "migrate_patch",
     "owned_path",
+    "owned_root",
     "owners",
     "owners_of",
     "owners_of_fields",
+    "predict_refusal",
     "release",
     "removed",
     "rename",
@@ -122,8 +149,10 @@ __all__ = [
     "server_side_apply",
     "simulate",
     "track",
+    "unconvertible_scale",
     "upgrade",
     "upgrade_patch",
+    "ways_out",
     "with_former_times",
     "with_managers_of_scale",
     "with_scale_managers",

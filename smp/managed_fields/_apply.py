@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from smp._values.values import JSONObject
 from smp.managed_fields._compare import equal
 from smp.managed_fields._conflicts import ApplyConflictError
 from smp.managed_fields._entries import ManagedFields, Write
-from smp.managed_fields._merge import merged
+from smp.managed_fields._field_set import EMPTY, FieldSet
+from smp.managed_fields._merge import merge
 from smp.managed_fields._object_fields import fieldset_of
 from smp.managed_fields._ownership import (
     NEVER_OWNED,
@@ -19,10 +21,9 @@ from smp.managed_fields._ownership import (
     reconcile,
     take_over,
 )
-from smp.managed_fields._prune import pruned
+from smp.managed_fields._prune import prune
 from smp.managed_fields._versions import Changes
 from smp.schema.model import Schema
-from smp.values import JSONObject
 
 # Takes the merged object, and returns it with normalized unions.
 Normalize: TypeAlias = "Callable[[JSONObject], JSONObject]"
@@ -45,24 +46,15 @@ def apply_configuration(
     """
     identity = write.identity
     serving = write.serving
+    # Go: the times of a server have those of entries that it drops.
+    dropped = managed.owners.get(identity)
     reconcile(managed, live, schema, serving)
     former = managed.owners.get(identity)
-    new = merged(live, applied, schema)
+    new = merge(live, applied, schema)
     own = fieldset_of(applied, schema).recursive_difference(write.reset)
-    others = [
-        owner.fields for other, owner in managed.owners.items() if other != identity
-    ]
     if former is not None:
-        # What was applied is known in the version in which it was.
-        former_schema = serving.schema_of(former.api_version, schema) or schema
-        new = pruned(
-            new,
-            former_schema,
-            former.fields,
-            own,
-            others,
-            keeps_emptied=serving.keeps_emptied,
-        )
+        owned = _find_owned_by_version(managed, write, own)
+        new = prune(new, schema, former, owned, serving)
     new = normalize(new)
     changes = Changes(live, new, schema, serving, write.reset)
     if not force:
@@ -75,6 +67,18 @@ def apply_configuration(
     time = write.time
     if equal(live, new):
         new = live
-        time = "" if former is None else former.time
+        time = "" if dropped is None else dropped.time
     managed.owners[identity] = write.owner(own.difference(NEVER_OWNED), time)
     return new
+
+
+def _find_owned_by_version(
+    managed: ManagedFields, write: Write, own: FieldSet
+) -> dict[str, FieldSet]:
+    """Return what managers own after a write that owns a set, by apiVersion."""
+    owned = {write.api_version: own}
+    for identity, owner in managed.owners.items():
+        if identity != write.identity:
+            before = owned.get(owner.api_version, EMPTY)
+            owned[owner.api_version] = before.union(owner.fields)
+    return owned

@@ -20,14 +20,14 @@ from typing import Any, Final
 
 import msgspec
 
+from smp._values.plain import over_json, require_object
+from smp._values.values import JSON, as_object, require_known
 from smp.errors import SmpError
 from smp.managed_fields._elements import field_element
 from smp.managed_fields._entries import Owner, readable_owners
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._list_places import Place, Sets, places_of
 from smp.paths import Path
-from smp.plain import over_json, require_object
-from smp.values import JSON, as_object, require_known
 
 # What a server keeps no owners of. Go: managedfields, internal.stripSet.
 _UNTRACKED: Final = frozenset(

@@ -12,24 +12,24 @@ from typing import Final
 
 import msgspec
 
-from smp.errors import SmpError, bounded
-from smp.managed_fields._elements import field_element, step_of
-from smp.managed_fields._field_set import EMPTY, FieldSet
-from smp.managed_fields._shapes import LIST, MAP, Shape, path_elements, root_shape
-from smp.schema.model import Schema
-from smp.steps import count_steps
-from smp.values import (
+from smp._values.steps import count_steps
+from smp._values.values import (
     JSON,
     JSONArray,
     JSONObject,
     as_list,
     as_object,
     check_depth,
-    require_known,
 )
+from smp.errors import SmpError, bounded
+from smp.managed_fields._elements import field_element, step_of
+from smp.managed_fields._field_set import EMPTY, FieldSet
+from smp.managed_fields._fields_below import fields_at
+from smp.managed_fields._shapes import LIST, MAP, Shape, path_elements, root_shape
+from smp.schema.model import Schema
 
 
-class Comparison(msgspec.Struct, frozen=True):
+class FieldSetComparison(msgspec.Struct, frozen=True):
     """The paths that the second of two objects adds, modifies and removes.
 
     Where a value is added or removed, all paths in it are, with those of its objects
@@ -48,22 +48,22 @@ class Comparison(msgspec.Struct, frozen=True):
         """The paths that were added or modified."""
         return self.modified.union(self.added)
 
-    def without(self, fields: FieldSet) -> Comparison:
+    def without(self, fields: FieldSet) -> FieldSetComparison:
         """Return the comparison without these paths and without all below them."""
         if not fields:
             return self
-        return Comparison(
+        return FieldSetComparison(
             self.added.recursive_difference(fields),
             self.modified.recursive_difference(fields),
             self.removed.recursive_difference(fields),
         )
 
 
-SAME: Final = Comparison()
+SAME: Final = FieldSetComparison()
 
 
 @bounded("the object")
-def compare(old: JSONObject, new: JSONObject, schema: Schema) -> Comparison:
+def compare(old: JSONObject, new: JSONObject, schema: Schema) -> FieldSetComparison:
     """Return what differs between two objects of a schema.
 
     Raises UnknownFieldError and ObjectError (code no-path-element), with the path.
@@ -89,7 +89,7 @@ class _Changes:
         self.modified: set[str] = set()
         self.below: dict[str, _Changes] = {}
 
-    def comparison(self) -> Comparison:
+    def comparison(self) -> FieldSetComparison:
         """Return the changes below the value."""
         added = {name: fields for name, fields in self.added.items() if fields}
         removed = {name: fields for name, fields in self.removed.items() if fields}
@@ -103,7 +103,7 @@ class _Changes:
                 removed[element] = inner.removed.union(removed.get(element, EMPTY))
             if inner.modified:
                 modified[element] = inner.modified
-        return Comparison(
+        return FieldSetComparison(
             _field_set(frozenset(self.added), added),
             _field_set(frozenset(self.modified), modified),
             _field_set(frozenset(self.removed), removed),
@@ -155,7 +155,7 @@ def _compare_maps(
         if name not in old:
             inner = shape.of_name(name, new_value)
             element = field_element(name)
-            found.added[element] = _everything_at(element, new_value, inner)
+            found.added[element] = fields_at(element, new_value, inner, structs=True)
             continue
         old_value = old[name]
         if old_value is not new_value:
@@ -172,7 +172,7 @@ def _compare_maps(
         if name not in new:
             inner = shape.of_name(name, old_value)
             element = field_element(name)
-            found.removed[element] = _everything_at(element, old_value, inner)
+            found.removed[element] = fields_at(element, old_value, inner, structs=True)
 
 
 def _compare_inner(
@@ -246,46 +246,8 @@ def _by_element(values: JSONArray, shape: Shape) -> dict[str, JSONArray]:
     return found
 
 
-def everything(value: JSON, shape: Shape) -> FieldSet:
-    """Return all paths below a value, those of its objects and lists as well.
-
-    Where there are none it is ``EMPTY`` itself.
-    """
-    # Most values are owned as a whole, or have no paths below them.
-    if shape.form not in (MAP, LIST):
-        return EMPTY
-    members: list[str] = []
-    children: dict[str, FieldSet] = {}
-    if shape.form == MAP and isinstance(value, dict):
-        for name, content in value.items():
-            count_steps(1)
-            element = field_element(name)
-            members.append(element)
-            below = _everything_at(element, content, shape.of_name(name, content))
-            if below is not EMPTY:
-                children[element] = below
-    elif shape.form == LIST and isinstance(value, list):
-        for element, contents in _by_element(value, shape).items():
-            count_steps(1)
-            members.append(element)
-            if len(contents) == 1:
-                below = _everything_at_element(element, contents[0], shape)
-                if below is not EMPTY:
-                    children[element] = below
-    else:
-        require_known(value)
-    return _field_set(frozenset(members), children)
-
-
 def _everything_at_element(element: str, value: JSON, shape: Shape) -> FieldSet:
-    return _everything_at(element, value, shape.of_element(value))
-
-
-def _everything_at(element: str, value: JSON, shape: Shape) -> FieldSet:
-    try:
-        return everything(value, shape)
-    except SmpError as error:
-        raise error.within(step_of(element)) from None
+    return fields_at(element, value, shape.of_element(value), structs=True)
 
 
 def equal(old: JSON, new: JSON) -> bool:

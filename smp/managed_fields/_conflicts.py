@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any
 
-import msgspec
-
+from smp._values.findings import Finding
 from smp.errors import Option, SmpError
 from smp.managed_fields._entries import UPDATE, Owner
 from smp.managed_fields._go_text import path_text, value_text
 from smp.paths import Path
 
 
-class ApplyConflict(msgspec.Struct, frozen=True):
+class ApplyConflict(Finding, frozen=True):
     """A field that an apply would change, and that another field manager owns.
 
     ``remark`` tells what the words of a server do not: that the applied configuration
@@ -27,6 +26,12 @@ class ApplyConflict(msgspec.Struct, frozen=True):
     time: str
     path: Path
     remark: str = ""
+    code: str = "conflict"
+
+    @property
+    def sentence(self) -> str:
+        """Whose the field is."""
+        return f"conflict with {self.owner}"
 
     @property
     def owner(self) -> str:
@@ -44,12 +49,12 @@ class ApplyConflict(msgspec.Struct, frozen=True):
         """The conflict as a cause of a Status."""
         return {
             "reason": "FieldManagerConflict",
-            "message": f"conflict with {self.owner}",
+            "message": self.sentence,
             "field": path_text(self.path),
         }
 
     def __str__(self) -> str:
-        return f"conflict with {self.owner}: {path_text(self.path)}"
+        return f"{self.sentence}: {path_text(self.path)}"
 
 
 class ApplyConflictError(SmpError):
@@ -59,7 +64,7 @@ class ApplyConflictError(SmpError):
     """
 
     default_code = "apply-conflict"
-    status: ClassVar[int] = 409
+    status: int = 409
 
     def __init__(self, conflicts: tuple[ApplyConflict, ...]) -> None:
         # Go: internal.getConflictMessage.

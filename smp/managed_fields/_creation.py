@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from smp._values.steps import count_steps
+from smp._values.values import ABSENT, JSON, MAX_LEVELS, JSONArray, JSONObject
 from smp.errors import bounded
 from smp.managed_fields._compare import equal
 from smp.managed_fields._elements import field_element, in_order, in_text_order
@@ -21,8 +23,6 @@ from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._shapes import LIST, MAP, Shape, path_elements, root_shape
 from smp.managed_fields._typed import require_types
 from smp.schema.model import Schema
-from smp.steps import count_steps
-from smp.values import ABSENT, JSON, MAX_LEVELS, JSONArray, JSONObject
 
 _SELF: Final = "."
 _NOTHING: Final[JSONObject] = {}

@@ -17,11 +17,11 @@ from decimal import Decimal
 from heapq import merge
 from typing import Final, TypeAlias
 
-from smp import codec
+from smp._values import codec
+from smp._values.text_cache import TextCache
+from smp._values.values import JSON, LONGEST_NUMBER, type_name
 from smp.errors import DocumentError, ObjectError, SmpError
 from smp.paths import Element, KeyedElement, Path, SetElement, Step
-from smp.text_cache import TextCache
-from smp.values import JSON, LONGEST_NUMBER, type_name
 
 _FIELD: Final = "f:"
 _KEYS: Final = "k:"
@@ -59,9 +59,9 @@ def field_element(name: str) -> str:
     return _FIELD + name
 
 
-def keyed_element(keys: Mapping[str, JSON]) -> str:
+def key_element(keys: Mapping[str, JSON]) -> str:
     """Return the path element of an element of a list of type map."""
-    members = [f"{quoted(name)}:{_value_text(keys[name])}" for name in sorted(keys)]
+    members = [f"{quote(name)}:{_value_text(keys[name])}" for name in sorted(keys)]
     return f"{_KEYS}{{{','.join(members)}}}"
 
 
@@ -77,9 +77,9 @@ def element_of(step: Step) -> str:
     if isinstance(step, int):
         return f"{_INDEX}{step}"
     if isinstance(step, Element):
-        return keyed_element({step.merge_key: step.value})
+        return key_element({step.merge_key: step.value})
     if isinstance(step, KeyedElement):
-        return keyed_element(dict(step.keys))
+        return key_element(dict(step.keys))
     return value_element(step.value)
 
 
@@ -117,7 +117,7 @@ def _read_other(text: str) -> str | None:
             keys = codec.decode(content)
             if keys is not None and not isinstance(keys, dict):
                 raise _invalid(text, f"an object is expected, not {type_name(keys)}")
-            return keyed_element(keys or {})
+            return key_element(keys or {})
         if prefix == _VALUE:
             return value_element(codec.decode(content))
     except DocumentError as error:
@@ -224,7 +224,7 @@ def _value_order(value: JSON) -> _Order:
     return (5,)
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Return a JSON string as Go prints the names of members (jsoniter: WriteString).
 
     What is unsafe in HTML is not escaped there.

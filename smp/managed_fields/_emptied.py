@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from smp._values.values import ABSENT, JSONObject, as_object, as_text
 from smp.paths import Path
-from smp.values import ABSENT, JSONObject, as_object, as_text
 from smp.violations import Violation
 
 
-def emptied_violations(
+def find_emptied_violations(
     applied: JSONObject, merged: JSONObject, structural: JSONObject, path: Path
 ) -> Iterator[Violation]:
     """Yield what a server refuses of what an apply has emptied.
@@ -28,7 +28,7 @@ def emptied_violations(
         after = merged.get(name, ABSENT)
         schema = as_object(properties.get(name, others))
         if isinstance(value, dict) and isinstance(after, dict):
-            yield from emptied_violations(value, after, schema, path / name)
+            yield from find_emptied_violations(value, after, schema, path / name)
             continue
         is_empty = isinstance(value, dict | list) and not value
         # A null is what has no type, and a default takes the place of one.

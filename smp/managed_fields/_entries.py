@@ -10,18 +10,18 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from functools import lru_cache
 from time import time
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from smp.api_objects import without_managed_fields
+from smp._values.api_objects import drop_managed_fields
+from smp._values.times import read_time
+from smp._values.values import JSON, JSONArray, JSONObject, as_list, as_object, as_text
 from smp.errors import ObjectError, SmpError
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._go_text import value_text
 from smp.managed_fields._versions import SERVING, Serving
 from smp.paths import Path
-from smp.times import read_time
-from smp.values import JSON, JSONArray, JSONObject, as_list, as_object, as_text
 
 Operation: TypeAlias = Literal["Apply", "Update"]
 APPLY: Final = "Apply"
@@ -191,7 +191,7 @@ class ManagedFields:
                 entries.append(read[1])
                 continue
             entries.append(entry_of(owner, owner.fields.to_v1()))
-        return with_entries(obj, entries)
+        return add_entries(obj, entries)
 
 
 def entry_of(owner: Owner, fields: JSONObject) -> JSONObject:
@@ -210,10 +210,10 @@ def entry_of(owner: Owner, fields: JSONObject) -> JSONObject:
     return entry
 
 
-def with_entries(obj: JSONObject, entries: JSONArray) -> JSONObject:
+def add_entries(obj: JSONObject, entries: JSONArray) -> JSONObject:
     """Return an object with these entries; without managedFields if there are none."""
     if not entries:
-        return without_managed_fields(obj)
+        return drop_managed_fields(obj)
     metadata = as_object(obj.get("metadata"))
     return {**obj, "metadata": {**metadata, "managedFields": entries}}
 
@@ -289,6 +289,27 @@ def _time_text(moment: datetime) -> str:
 @lru_cache(maxsize=2)
 def _second_text(second: int) -> str:
     return _time_text(datetime.fromtimestamp(second, UTC))
+
+
+def find_managed_fields_patch(obj: JSONObject) -> list[dict[str, Any]]:
+    """Return the JSON Patch that gives a stored object these entries.
+
+    A server refuses it for an object that was written since (Go:
+    csaupgrade.UpgradeManagedFieldsPatch).
+    """
+    metadata = as_object(obj.get("metadata"))
+    return [
+        {
+            "op": "replace",
+            "path": "/metadata/managedFields",
+            "value": metadata.get("managedFields"),
+        },
+        {
+            "op": "replace",
+            "path": "/metadata/resourceVersion",
+            "value": as_text(metadata.get("resourceVersion")),
+        },
+    ]
 
 
 def _invalid(problem: str) -> SmpError:

@@ -17,13 +17,15 @@ from typing import Any, Final
 
 import msgspec
 
-from smp import codec
+from smp._values import codec
+from smp._values.plain import plain
+from smp._values.values import JSON, JSONObject
 from smp.errors import bounded
 from smp.managed_fields._elements import (
     element_of,
     elements_of,
     in_order,
-    quoted,
+    quote,
     step_of,
 )
 from smp.managed_fields._set_walks import (
@@ -33,11 +35,9 @@ from smp.managed_fields._set_walks import (
     read,
     recursive_difference,
     union,
-    written,
+    write,
 )
 from smp.paths import Path
-from smp.plain import plain
-from smp.values import JSON, JSONObject
 
 
 class FieldSet(msgspec.Struct, frozen=True):
@@ -49,6 +49,10 @@ class FieldSet(msgspec.Struct, frozen=True):
 
     members: frozenset[str] = frozenset()
     children: dict[str, FieldSet] = {}
+
+    def __repr__(self) -> str:
+        # A set has another order in each process.
+        return f"FieldSet.from_v1({self.to_v1()!r})"
 
     @classmethod
     def of(cls, *paths: Path) -> FieldSet:
@@ -86,7 +90,7 @@ class FieldSet(msgspec.Struct, frozen=True):
     @bounded("the field set")
     def to_v1(self) -> dict[str, Any]:
         """Return the set as fieldsV1, a JSON object with its members in Go's order."""
-        return written(self, is_member=False)
+        return write(self, is_member=False)
 
     def to_v1_text(self) -> str:
         """Return the set as the text of fieldsV1, byte for byte as Go prints it.
@@ -195,7 +199,7 @@ EMPTY: Final = FieldSet()
 
 def _text(node: JSONObject) -> str:
     members = [
-        f"{quoted(element)}:{_text(content)}"
+        f"{quote(element)}:{_text(content)}"
         for element, content in node.items()
         if isinstance(content, dict)
     ]

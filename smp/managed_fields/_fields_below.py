@@ -8,24 +8,40 @@ from __future__ import annotations
 
 from collections import Counter
 
+from smp._values.steps import count_steps
+from smp._values.values import JSON, JSONArray, JSONObject, require_known
 from smp.errors import SmpError
 from smp.managed_fields._elements import field_element, step_of
-from smp.managed_fields._field_set import FieldSet
+from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._shapes import LIST, MAP, Shape, is_empty, path_elements
-from smp.steps import count_steps
-from smp.values import JSON, JSONArray, JSONObject, as_list, as_object
 
 
-def fields_below(value: JSON, shape: Shape) -> FieldSet | None:
-    """Return the set below a value; None where the value is owned as a whole."""
-    if shape.form == MAP:
-        return _of_map(as_object(value), shape)
-    if shape.form == LIST:
-        return _of_list(as_list(value), shape)
-    return None
+def fields_below(value: JSON, shape: Shape, *, structs: bool) -> FieldSet:
+    """Return the paths below a value; ``EMPTY`` itself where there are none.
+
+    An object or a list that a struct declares is among them only where it is null or an
+    object without members, unless all ``structs`` are asked for.
+    """
+    # Most values are owned as a whole.
+    if shape.form == MAP and isinstance(value, dict):
+        return _of_map(value, shape, structs=structs)
+    if shape.form == LIST and isinstance(value, list):
+        return _of_list(value, shape, structs=structs)
+    require_known(value)
+    return EMPTY
 
 
-def _of_map(value: JSONObject, shape: Shape) -> FieldSet:
+def fields_at(element: str, value: JSON, shape: Shape, *, structs: bool) -> FieldSet:
+    """Return the paths below the value of a path element."""
+    if shape.form not in (MAP, LIST):
+        return EMPTY
+    try:
+        return fields_below(value, shape, structs=structs)
+    except SmpError as error:
+        raise error.within(step_of(element)) from None
+
+
+def _of_map(value: JSONObject, shape: Shape, *, structs: bool) -> FieldSet:
     """Go: toFieldSetWalker.visitMapItems."""
     members: list[str] = []
     children: dict[str, FieldSet] = {}
@@ -33,31 +49,31 @@ def _of_map(value: JSONObject, shape: Shape) -> FieldSet:
         count_steps(1)
         element = field_element(name)
         inner = shape.of_name(name, content)
-        try:
-            below = fields_below(content, inner)
-        except SmpError as error:
-            raise error.within(name) from None
-        if below is None or is_empty(content) or not shape.declares(name):
-            members.append(element)
-        if below:
+        below = fields_at(element, content, inner, structs=structs)
+        if below is not EMPTY:
             children[element] = below
+        is_tree = inner.form in (MAP, LIST) and not is_empty(content)
+        if structs or not is_tree or not shape.declares(name):
+            members.append(element)
+    if not members and not children:
+        return EMPTY
     return FieldSet(frozenset(members), children)
 
 
-def _of_list(values: JSONArray, shape: Shape) -> FieldSet:
+def _of_list(values: JSONArray, shape: Shape, *, structs: bool) -> FieldSet:
     """Go: toFieldSetWalker.visitListItems."""
+    if not values:
+        return EMPTY
     children: dict[str, FieldSet] = {}
     elements = path_elements(shape, values)
     counts = Counter(elements)
     for index, element in enumerate(elements):
         count_steps(1)
-        if counts[element] > 1:
-            continue
         content = values[index]
-        try:
-            below = fields_below(content, shape.of_element(content))
-        except SmpError as error:
-            raise error.within(step_of(element)) from None
-        if below:
-            children[element] = below
+        # Of duplicates nothing but the element is owned.
+        if counts[element] == 1:
+            inner = shape.of_element(content)
+            below = fields_at(element, content, inner, structs=structs)
+            if below is not EMPTY:
+                children[element] = below
     return FieldSet(frozenset(elements), children)

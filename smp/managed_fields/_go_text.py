@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from smp import codec
+from smp._values import codec
+from smp._values.values import JSON, NotPlainError, number_text
 from smp.paths import Element, Path, SetElement, Step
-from smp.values import JSON, NotPlainError, number_text
 
 
 def path_text(path: Path) -> str:

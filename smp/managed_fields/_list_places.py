@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeAlias
 
+from smp._values.values import JSONArray, as_object
 from smp.managed_fields._elements import (
     element_of,
-    keyed_element,
+    key_element,
     step_of,
     value_element,
 )
 from smp.managed_fields._entries import Owner
 from smp.managed_fields._field_set import FieldSet
 from smp.paths import KeyedElement, SetElement, Step
-from smp.values import JSONArray, as_object
 
 # The set below a value of each owner that has one.
 Sets: TypeAlias = "list[tuple[Owner, FieldSet]]"
@@ -38,7 +38,7 @@ def places_of(values: JSONArray, sets: Sets) -> list[Place]:
         is_set = is_set or isinstance(owned, SetElement)
 
     all_keys = _key_names(keyed.values())
-    meant = _keyed_elements(values, keyed)
+    meant = _key_elements(values, keyed)
     places: list[Place] = []
     for index, value in enumerate(values):
         elements = [*meant[index], element_of(index)]
@@ -67,9 +67,7 @@ def _key_names(keyed: Iterable[KeyedElement]) -> list[tuple[str, ...]]:
     return sorted(all_names, key=lambda names: (-len(names), names))
 
 
-def _keyed_elements(
-    values: JSONArray, keyed: dict[str, KeyedElement]
-) -> list[list[str]]:
+def _key_elements(values: JSONArray, keyed: dict[str, KeyedElement]) -> list[list[str]]:
     """Return for each element of a list the keyed path elements that mean it."""
     meant: list[list[str]] = [[] for _ in values]
     if not keyed:
@@ -82,7 +80,7 @@ def _keyed_elements(
         obj = as_object(value)
         for names in key_names:
             keys = {name: obj[name] for name in names if name in obj}
-            text = keyed_element(keys)
+            text = key_element(keys)
             if keys and len(keys) == len(names) and text in keyed:
                 texts.append(text)
         candidates.append(texts)
@@ -117,7 +115,7 @@ def _find_defaulted(
         if isinstance(value, dict) and not meant[index]:
             present = {name: value[name] for name in sorted(names) if name in value}
             same_keys = lacking.setdefault(tuple(present), {})
-            same_keys.setdefault(keyed_element(present), []).append(index)
+            same_keys.setdefault(key_element(present), []).append(index)
 
     fitting: dict[int, list[str]] = {}
     for text, step in keyed.items():
@@ -128,7 +126,7 @@ def _find_defaulted(
         for present_names, indexes in lacking.items():
             if keys.keys() >= set(present_names):
                 shared = {name: keys[name] for name in present_names}
-                fits += indexes.get(keyed_element(shared), [])
+                fits += indexes.get(key_element(shared), [])
         if len(fits) == 1:
             fitting.setdefault(fits[0], []).append(text)
     for index, texts in fitting.items():

@@ -27,6 +27,19 @@ from typing import Any, Final
 
 import msgspec
 
+from smp._values.plain import over_json, require_object
+from smp._values.sharing import share_object
+from smp._values.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    JSONArray,
+    JSONObject,
+    as_list,
+    as_object,
+    check_depth,
+    same,
+)
 from smp.errors import Conflict, ObjectError, UnknownFieldError
 from smp.managed_fields._elements import step_of
 from smp.managed_fields._merge import merge_order
@@ -40,20 +53,7 @@ from smp.managed_fields._shapes import (
     root_shape,
 )
 from smp.paths import Path
-from smp.plain import over_json, require_object
 from smp.schema.model import Schema, unknown_field
-from smp.sharing import share_object
-from smp.values import (
-    ABSENT,
-    JSON,
-    Absent,
-    JSONArray,
-    JSONObject,
-    as_list,
-    as_object,
-    check_depth,
-    same,
-)
 
 _PRESERVES: Final = "x-kubernetes-preserve-unknown-fields"
 _AS_A_WHOLE: Final = Shape(SCALAR, Shapes())
@@ -146,8 +146,8 @@ def local_merge(
     for obj in (last_applied, modified, live):
         check_depth(obj)
     structure = Structure(schema.structural)
-    walk = _Walk()
-    base = as_object(_without_nulls(last_applied, structure))
+    walk = _LocalMergeWalk()
+    base = as_object(_drop_nulls(last_applied, structure))
     shape = root_shape(schema, live)
     merged = walk.objects(base, modified, live, shape, structure, Path())
     return LocalMerge(
@@ -155,7 +155,7 @@ def local_merge(
     )
 
 
-class _Walk:
+class _LocalMergeWalk:
     """One walk along three objects."""
 
     def __init__(self) -> None:
@@ -203,7 +203,7 @@ class _Walk:
                 value = self._value(applied, wanted, before, content, inner, here)
                 # The patch strategy retainKeys, alone or with another.
                 if field is not None and field.retain_keys:
-                    value = _retained(wanted, before, value)
+                    value = _retain(wanted, before, value)
             if not isinstance(value, Absent):
                 merged[name] = value
         return merged
@@ -229,9 +229,7 @@ class _Walk:
             if merged is not None:
                 return merged
             self.whole.append(path)
-        value = (
-            ABSENT if isinstance(wanted, Absent) else _without_nulls(wanted, structure)
-        )
+        value = ABSENT if isinstance(wanted, Absent) else _drop_nulls(wanted, structure)
         self._note_conflict(base, value, live, path)
         return value
 
@@ -350,7 +348,7 @@ def _would_be_merged(wanted: JSON | Absent, live: JSON | Absent) -> bool:
     return is_structured and not same(wanted, live)
 
 
-def _retained(
+def _retain(
     wanted: JSON | Absent, live: JSON | Absent, merged: JSON | Absent
 ) -> JSON | Absent:
     """Clear what the configuration does not have, where it changes anything.
@@ -377,18 +375,18 @@ def _by_element(shape: Shape, values: JSONArray) -> dict[str, JSON] | None:
     return found if len(found) == len(values) else None
 
 
-def _without_nulls(value: JSON, structure: Structure) -> JSON:
+def _drop_nulls(value: JSON, structure: Structure) -> JSON:
     """Return a value without the members that are null where null is no value."""
     if isinstance(value, dict):
         members: JSONObject = {}
         for name, content in value.items():
             inner = structure.of_name(name)
             if content is not None or inner.allows_null:
-                members[name] = _without_nulls(content, inner)
+                members[name] = _drop_nulls(content, inner)
         return members
     if isinstance(value, list):
         inner = structure.of_elements()
-        return [_without_nulls(element, inner) for element in value]
+        return [_drop_nulls(element, inner) for element in value]
     return value
 
 
@@ -408,7 +406,7 @@ def changed_members(
 
 def _changed(before: JSON, after: JSON, shape: Shape) -> JSON:
     if isinstance(before, dict) and isinstance(after, dict) and shape.form == MAP:
-        members: JSONObject = dict.fromkeys(before.keys() - after.keys())
+        members: JSONObject = {name: None for name in before if name not in after}
         for name, value in after.items():
             old = before.get(name, ABSENT)
             if isinstance(old, Absent):

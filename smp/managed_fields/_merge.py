@@ -7,23 +7,23 @@ from __future__ import annotations
 
 from operator import is_
 
-from smp.errors import SmpError, bounded
-from smp.managed_fields._elements import step_of
-from smp.managed_fields._shapes import LIST, MAP, Shape, path_elements, root_shape
-from smp.schema.model import Schema
-from smp.sharing import share
-from smp.steps import count_steps
-from smp.values import (
+from smp._values.sharing import share
+from smp._values.steps import count_steps
+from smp._values.values import (
     JSON,
     JSONArray,
     JSONObject,
     as_object,
     check_depth,
 )
+from smp.errors import SmpError, bounded
+from smp.managed_fields._elements import step_of
+from smp.managed_fields._shapes import LIST, MAP, Shape, path_elements, root_shape
+from smp.schema.model import Schema
 
 
 @bounded("the object")
-def merged(live: JSONObject, applied: JSONObject, schema: Schema) -> JSONObject:
+def merge(live: JSONObject, applied: JSONObject, schema: Schema) -> JSONObject:
     """Return the object with all that the applied configuration has.
 
     Nothing is removed here. What does not change is shared with the live object, which
@@ -31,10 +31,10 @@ def merged(live: JSONObject, applied: JSONObject, schema: Schema) -> JSONObject:
     (code no-path-element), with the path.
     """
     check_depth(applied)
-    return as_object(_merged(live, applied, root_shape(schema, applied)))
+    return as_object(_merge(live, applied, root_shape(schema, applied)))
 
 
-def _merged(live: JSON, applied: JSON, shape: Shape) -> JSON:
+def _merge(live: JSON, applied: JSON, shape: Shape) -> JSON:
     """Merge two values that both exist; either may be null. Go: mergingWalker.merge."""
     if live is applied:
         return live
@@ -43,17 +43,17 @@ def _merged(live: JSON, applied: JSON, shape: Shape) -> JSON:
         if applied is None:
             return live
         if isinstance(applied, dict):
-            return _merged_maps(live, applied, shape)
+            return _merge_maps(live, applied, shape)
     elif shape.form == LIST and isinstance(live, list) and live:
         if applied is None:
             return live
         if isinstance(applied, list):
-            return _merged_lists(live, applied, shape)
+            return _merge_lists(live, applied, shape)
     # What is replaced as a whole still shares what did not change.
     return share(applied, live)
 
 
-def _merged_maps(live: JSONObject, applied: JSONObject, shape: Shape) -> JSONObject:
+def _merge_maps(live: JSONObject, applied: JSONObject, shape: Shape) -> JSONObject:
     changed: JSONObject = {}
     for name, value in applied.items():
         count_steps(1)
@@ -62,7 +62,7 @@ def _merged_maps(live: JSONObject, applied: JSONObject, shape: Shape) -> JSONObj
             continue
         inner = shape.of_name(name, value)
         try:
-            content = _merged(live[name], value, inner)
+            content = _merge(live[name], value, inner)
         except SmpError as error:
             raise error.within(name) from None
         if content is not live[name]:
@@ -70,7 +70,7 @@ def _merged_maps(live: JSONObject, applied: JSONObject, shape: Shape) -> JSONObj
     return {**live, **changed} if changed else live
 
 
-def _merged_lists(live: JSONArray, applied: JSONArray, shape: Shape) -> JSONArray:
+def _merge_lists(live: JSONArray, applied: JSONArray, shape: Shape) -> JSONArray:
     """Merge two lists of type set or map. Go: mergingWalker.visitListItems."""
     live_elements = path_elements(shape, live)
     applied_elements = path_elements(shape, applied)
@@ -85,7 +85,7 @@ def _merged_lists(live: JSONArray, applied: JSONArray, shape: Shape) -> JSONArra
         if element not in live_values:
             return value
         try:
-            return _merged(live_values[element], value, shape.of_element(value))
+            return _merge(live_values[element], value, shape.of_element(value))
         except SmpError as error:
             raise error.within(step_of(element)) from None
 

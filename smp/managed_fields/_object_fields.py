@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from smp.managed_fields._field_set import EMPTY, FieldSet
+from smp._values.plain import over_json, require_object
+from smp._values.values import check_depth
+from smp.managed_fields._field_set import FieldSet
 from smp.managed_fields._fields_below import fields_below
 from smp.managed_fields._shapes import root_shape
-from smp.plain import over_json, require_object
 from smp.schema.model import Schema
-from smp.values import check_depth
 
 
 @over_json("the object", "obj")
@@ -27,4 +27,4 @@ def fieldset_of(obj: Mapping[str, Any], schema: Schema) -> FieldSet:
     obj = require_object("obj", obj)
     check_depth(obj)
     # Go: no manager owns the entire object, so that a root that is atomic is left out.
-    return fields_below(obj, root_shape(schema, obj)) or EMPTY
+    return fields_below(obj, root_shape(schema, obj), structs=False)

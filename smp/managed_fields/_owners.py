@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from smp._values.plain import over_json, require_object, require_texts
+from smp._values.values import JSONArray, JSONObject, as_list, as_object, as_text
 from smp.managed_fields._entries import APPLY, Owner, readable_owners
 from smp.managed_fields._field_set import FieldSet
 from smp.managed_fields._items import extracted
 from smp.paths import Path
-from smp.plain import over_json, require_object, require_texts
 from smp.schema.model import Schema
-from smp.values import JSONArray, JSONObject, as_list, as_object, as_text
 
 
 @over_json("the object", "obj")

@@ -13,6 +13,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from smp._values.values import JSONObject
 from smp.errors import ObjectError, bounded
 from smp.managed_fields._entries import Identity, ManagedFields, Owner
 from smp.managed_fields._field_set import EMPTY, FieldSet
@@ -25,10 +26,9 @@ from smp.managed_fields._shapes import (
     root_shape,
 )
 from smp.managed_fields._typed import listing, type_problems
-from smp.managed_fields._versions import Changes, Serving
+from smp.managed_fields._versions import Changes, Serving, in_form_of
 from smp.paths import Path
 from smp.schema.model import Schema
-from smp.values import JSONObject
 
 # What a server sets or what names the object has no owner. Go: NewStripMetaManager.
 NEVER_OWNED: Final = FieldSet.of(
@@ -102,23 +102,19 @@ def reconcile(
         if its_schema is None:
             del managed.owners[identity]
             continue
-        if (
-            serving.custom
-            and its_schema is not schema
-            and owner.api_version not in convertible
-        ):
+        if its_schema is not schema and owner.api_version not in convertible:
             # Go: versionConverter.Convert. Nothing leaves out what the version of the
-            # entry does not know, and no element may occur twice.
-            problems = type_problems(live, its_schema)
+            # entry of a custom resource does not know, and no element may occur twice.
+            problems = type_problems(in_form_of(live, its_schema), its_schema)
             if problems:
                 raise ObjectError(listing(problems), code="not-convertible")
             convertible.add(owner.api_version)
-        fields = _reconciled(owner.fields, root_shape(its_schema, {}))
+        fields = _reconcile(owner.fields, root_shape(its_schema, {}))
         if fields is not owner.fields:
             managed.owners[identity] = replace(owner, fields=fields)
 
 
-def _reconciled(fields: FieldSet, shape: Shape) -> FieldSet:
+def _reconcile(fields: FieldSet, shape: Shape) -> FieldSet:
     """Return a set below a value of that shape, of a list or map that is granular."""
     changed: dict[str, FieldSet] = {}
     for element, below in fields.children.items():
@@ -129,7 +125,7 @@ def _reconciled(fields: FieldSet, shape: Shape) -> FieldSet:
         if inner.form in (ATOMIC_LIST, ATOMIC_MAP):
             changed[element] = EMPTY
         elif inner.form in (LIST, MAP):
-            reconciled = _reconciled(below, inner)
+            reconciled = _reconcile(below, inner)
             if reconciled is not below:
                 changed[element] = reconciled
     if not changed:

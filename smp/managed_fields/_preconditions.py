@@ -6,9 +6,9 @@ patched.
 
 from __future__ import annotations
 
+from smp._values.values import JSONObject, as_object, same, show
 from smp.errors import ObjectError
 from smp.paths import Path
-from smp.values import JSONObject, as_object, same, shown
 
 _METADATA = Path(("metadata",))
 
@@ -46,4 +46,4 @@ def require_preconditions(live: JSONObject | None, applied: JSONObject) -> None:
 
 
 def _text(uid: object) -> str:
-    return uid if isinstance(uid, str) else shown(uid)
+    return uid if isinstance(uid, str) else show(uid)

@@ -1,207 +1,85 @@
-"""What an apply removes: what its manager applied before, and no longer does.
+"""What an apply removes: what its manager applied before, and now nobody owns.
 
-Go: merge.Updater.prune. It removes all that the manager applied before, adds back what
-is owned (addBackOwnedItems), and then what it never applied (addBackDanglingItems).
-Here the same is found in one walk along the former set of the manager.
-
-A value is *unowned* if it is not owned, but lies in something that the manager applied
-before. It is removed if the manager applied it before and if it, or something it lies
-in, is unowned. So, if the manager has applied an element of a list, does not any more,
-and no other does, then the element goes with all that is in it, even with what others
-own there. And if another manager owns the element, then that stays, and loses only what
-the manager alone has applied in it.
-
-This module is compiled with mypyc (hatch_build.py).
-
-Where a type declares a field, it also counts as applied, or as owned, if something in
-it is (Go: fieldpath.Set.EnsureNamedFieldsAreMembers).
+Go: merge.Updater.prune, step by step, with the conversions between its steps. All that
+the manager applied before is taken out. Then what somebody owns is put back, in the
+version of each owner, with all that is in it; last what was not applied itself, but
+only lay in something that was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
-from smp.errors import SmpError, bounded
-from smp.managed_fields._elements import field_element, step_of
+from smp._values.sharing import share_object
+from smp._values.values import JSONObject
+from smp.managed_fields._elements import step_of
+from smp.managed_fields._entries import Owner
 from smp.managed_fields._field_set import EMPTY, FieldSet
-from smp.managed_fields._shapes import LIST, MAP, Shape, path_elements, root_shape
+from smp.managed_fields._items import removed
+from smp.managed_fields._object_fields import fieldset_of
+from smp.managed_fields._shapes import Shape, root_shape
+from smp.managed_fields._versions import Serving, in_form_of
 from smp.schema.model import Schema
-from smp.steps import count_steps
-from smp.values import (
-    ABSENT,
-    JSON,
-    Absent,
-    JSONObject,
-    as_object,
-    check_depth,
-    require_known,
-)
 
 
-@bounded("the object")
-def pruned(
+def prune(
     merged: JSONObject,
     schema: Schema,
-    former: FieldSet,
-    applied: FieldSet,
-    others: Sequence[FieldSet],
-    *,
-    keeps_emptied: bool = False,
+    former: Owner,
+    owned: Mapping[str, FieldSet],
+    serving: Serving,
 ) -> JSONObject:
     """Return the merged object without what its manager no longer applies.
 
-    ``former`` and ``applied`` are the sets of the manager, before and now, ``others``
-    those of all other managers. An object or a list that is empty afterwards is null,
-    unless ``keeps_emptied``. What does not change is shared.
+    ``former`` is the entry of the manager before, ``owned`` has by apiVersion what all
+    managers own now. The object is in the version of the schema, before and after.
     """
-    candidates = former.difference(applied)
-    if not candidates:
+    if not former.fields.difference(owned.get(former.api_version, EMPTY)):
         return merged
-    check_depth(merged)
-    walk = _Place(candidates, former, (applied, *others), keeps_emptied=keeps_emptied)
-    return as_object(_without(merged, root_shape(schema, merged), walk))
+    former_schema = serving.schema_of(former.api_version, schema) or schema
+    keeps_emptied = serving.keeps_emptied
+    whole = in_form_of(merged, former_schema)
+    applied = _add_named_fields(former.fields, former_schema)
+    left = removed(whole, former_schema, applied, keeps_emptied=keeps_emptied)
+    # Go: addBackOwnedItems. The version that was applied comes first.
+    before = whole
+    for version in sorted(owned, key=lambda each: (each != former.api_version, each)):
+        its_schema = serving.schema_of(version, schema)
+        if its_schema is None:
+            continue
+        before = in_form_of(before, its_schema)
+        kept = _fields_of(in_form_of(left, its_schema), its_schema)
+        kept = kept.union(_add_named_fields(owned[version], its_schema))
+        gone = _fields_of(before, its_schema).difference(kept)
+        left = removed(before, its_schema, gone, keeps_emptied=keeps_emptied)
+    # Go: addBackDanglingItems.
+    left = in_form_of(left, former_schema)
+    gone = _fields_of(whole, former_schema).difference(_fields_of(left, former_schema))
+    gone = gone.intersection(applied)
+    left = removed(whole, former_schema, gone, keeps_emptied=keeps_emptied)
+    return share_object(in_form_of(left, schema), merged)
 
 
-class _Place:
-    """The sets below a value, and what holds for the value itself."""
-
-    __slots__ = (
-        "candidates",
-        "former",
-        "in_former",
-        "in_unowned",
-        "keeps_emptied",
-        "owned",
-    )
-
-    def __init__(
-        self,
-        candidates: FieldSet,
-        former: FieldSet,
-        owned: Sequence[FieldSet],
-        *,
-        in_former: bool = False,
-        in_unowned: bool = False,
-        keeps_emptied: bool = False,
-    ) -> None:
-        # What was applied before and is not any more: only this can be removed.
-        self.candidates = candidates
-        self.former = former
-        self.owned = owned
-        # Whether the value, or something it is in, was applied before, or is unowned.
-        self.in_former = in_former
-        self.in_unowned = in_unowned
-        # Whether what loses all that it has is empty, and not null.
-        self.keeps_emptied = keeps_emptied
+def _fields_of(obj: JSONObject, schema: Schema) -> FieldSet:
+    return _add_named_fields(fieldset_of(obj, schema), schema)
 
 
-def _without(value: JSON, shape: Shape, place: _Place) -> JSON:
-    contents: list[tuple[str, str, JSON]]
-    if shape.form == MAP and isinstance(value, dict):
-        contents = [(field_element(name), name, value[name]) for name in value]
-    elif shape.form == LIST and isinstance(value, list):
-        elements = path_elements(shape, value)
-        contents = [
-            (element, "", item) for element, item in zip(elements, value, strict=True)
-        ]
-    else:
-        require_known(value)
-        return value
-    changed = False
-    kept: list[tuple[str, JSON]] = []
-    for element, name, content in contents:
-        count_steps(1)
-        item: JSON | Absent = content
-        candidates = place.candidates
-        if element in candidates.members or element in candidates.children:
-            if isinstance(value, dict):
-                named = shape.declares(name)
-                inner = shape.of_name(name, content)
-            else:
-                named = False
-                inner = shape.of_element(content)
-            item = _item(element, content, inner, place, named=named)
-            changed = changed or item is not content
-        if not isinstance(item, Absent):
-            kept.append((name, item))
-    if not changed:
-        return value
-    if not kept and not place.keeps_emptied:
-        return None
-    return dict(kept) if isinstance(value, dict) else [item for _, item in kept]
+def _add_named_fields(fields: FieldSet, schema: Schema) -> FieldSet:
+    """Return a set that also has the declared fields in which it has something.
 
-
-def _item(
-    element: str, value: JSON, shape: Shape, place: _Place, *, named: bool
-) -> JSON | Absent:
-    """Return a value without what is removed in it; ABSENT where it is removed."""
-    if _is_empty_list(value, shape):
-        # It has no path, and is removed with what it lies in only.
-        return value
-    was_applied = element in place.former.members or (
-        named and element in place.former.children
-    )
-    in_former = place.in_former or was_applied
-    in_unowned = place.in_unowned
-    if in_former and not in_unowned:
-        in_unowned = not any(
-            element in fields.members or (named and element in fields.children)
-            for fields in place.owned
-        )
-    if was_applied and in_unowned:
-        return ABSENT
-    below = place.candidates.children.get(element)
-    if below is None:
-        return value
-    owned = [
-        fields.children[element] for fields in place.owned if element in fields.children
-    ]
-    if named and was_applied and not owned and _has_empty_list(value, shape):
-        # Of what is added back only lists without a path are left in it, so that to Go
-        # it is not there itself (addBackDanglingItems).
-        return ABSENT
-    inner = _Place(
-        below,
-        place.former.children.get(element, EMPTY),
-        owned,
-        in_former=in_former,
-        in_unowned=in_unowned,
-        keeps_emptied=place.keeps_emptied,
-    )
-    try:
-        return _without(value, shape, inner)
-    except SmpError as error:
-        raise error.within(step_of(element)) from None
-
-
-def _is_empty_list(value: JSON, shape: Shape) -> bool:
-    """Tell whether a value is an empty list of type set or map.
-
-    A field set does not have it (Go: typed.toFieldSetWalker.visitMapItems).
+    Go: fieldpath.Set.EnsureNamedFieldsAreMembers.
     """
-    return shape.form == LIST and isinstance(value, list) and not value
+    return _name_below(fields, root_shape(schema, {}))
 
 
-def _has_empty_list(value: JSON, shape: Shape) -> bool:
-    """Tell whether a field of an object is such a list, or has nothing but those."""
-    if shape.form != MAP or not isinstance(value, dict):
-        return False
-    for name, content in value.items():
-        if shape.declares(name):
-            inner = shape.of_name(name, content)
-            if _is_empty_list(content, inner) or _has_no_path(content, inner):
-                return True
-    return False
-
-
-def _has_no_path(value: JSON, shape: Shape) -> bool:
-    """Tell whether there are only such lists in an object."""
-    if shape.form != MAP or not isinstance(value, dict) or not value:
-        return False
-    for name, content in value.items():
-        if not shape.declares(name):
-            return False
-        inner = shape.of_name(name, content)
-        if not _is_empty_list(content, inner) and not _has_no_path(content, inner):
-            return False
-    return True
+def _name_below(fields: FieldSet, shape: Shape | None) -> FieldSet:
+    if shape is None or not fields.children:
+        return fields
+    named: set[str] = set()
+    children: dict[str, FieldSet] = {}
+    for element, below in fields.children.items():
+        step = step_of(element)
+        if isinstance(step, str) and shape.declares(step):
+            named.add(element)
+        children[element] = _name_below(below, shape.of_path_element(element))
+    return FieldSet(fields.members | named, children) or EMPTY

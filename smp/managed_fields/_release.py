@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from smp._values.plain import over_json, require_object
+from smp._values.values import JSONObject, as_object
 from smp.managed_fields._entries import APPLY, ManagedFields
 from smp.managed_fields._scale import SCALE, SCALE_SCHEMA
 from smp.managed_fields._server_side import server_side_apply
 from smp.managed_fields._versions import SERVING, Serving
-from smp.plain import over_json, require_object
 from smp.schema.model import Schema
-from smp.values import JSONObject, as_object
 
 _NAMES = ("name", "namespace")
 

@@ -12,10 +12,11 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
+from smp._values.values import ABSENT, JSON, Absent, JSONObject, as_object
+from smp.errors import bounded
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.paths import Path, Step
 from smp.schema.model import ObjectType, Schema
-from smp.values import ABSENT, JSON, Absent, JSONObject, as_object
 
 _METADATA: Final = FieldSet.of(Path(("metadata",)))
 _SPEC: Final = FieldSet.of(Path(("spec",)))
@@ -69,6 +70,7 @@ _OWN_RULES: Final = {
 _WITH_STATUS: Final = frozenset({("scheduling.k8s.io/v1alpha2", "PodGroup")})
 
 
+@bounded("the object")
 def reset_fields(
     schema: Schema, subresource: str = "", *, has_status: bool = True
 ) -> FieldSet:
@@ -128,7 +130,7 @@ def reset_fields_of(
     return reset.union(FieldSet.of(*paths))
 
 
-def with_reset(new: JSONObject, old: JSONObject, fields: FieldSet) -> JSONObject:
+def add_reset(new: JSONObject, old: JSONObject, fields: FieldSet) -> JSONObject:
     """Return an object with reset fields as they were before, absent on create.
 
     Both objects are without managedFields.
@@ -153,28 +155,34 @@ def _reset(new: JSONObject, old: JSONObject, steps: tuple[Step, ...]) -> JSONObj
     return rest
 
 
-# Metadata that no write changes; the namespace is that of the request.
+# Metadata that a write may leave out; the namespace is that of the request.
 _SYSTEM_METADATA: Final = (
-    "creationTimestamp",
     "deletionGracePeriodSeconds",
-    "deletionTimestamp",
-    "generation",
     "namespace",
     "resourceVersion",
     "uid",
 )
+# What it cannot change, whatever it says.
+_FIXED_METADATA: Final = ("creationTimestamp", "deletionTimestamp", "generation")
 
 
-def with_system_metadata(new: JSONObject, old: JSONObject) -> JSONObject:
-    """Return an object with the metadata that a server sets, where it has none itself.
+def add_system_metadata(new: JSONObject, old: JSONObject) -> JSONObject:
+    """Return an object with the metadata that a server sets and no write changes.
 
     Clients write ``creationTimestamp: null`` and ``uid: ""`` (Go: rest.BeforeUpdate,
     validation.ValidateObjectMetaAccessorUpdate).
     """
     metadata = as_object(new.get("metadata"))
+    before = as_object(old.get("metadata"))
     restored: JSONObject = {}
-    for name, value in as_object(old.get("metadata")).items():
+    for name, value in before.items():
         # The resourceVersion 0 is no version.
-        if name in _SYSTEM_METADATA and metadata.get(name) in (None, "", "0"):
+        absent = name in _SYSTEM_METADATA and metadata.get(name) in (None, "", "0")
+        if absent or name in _FIXED_METADATA:
             restored[name] = value
-    return {**new, "metadata": {**metadata, **restored}} if restored else new
+    if "namespace" in metadata and "uid" in before and "namespace" not in before:
+        # The object of a kind without namespaces (Go: rest.BeforeUpdate).
+        metadata = {each: metadata[each] for each in metadata if each != "namespace"}
+    elif not restored:
+        return new
+    return {**new, "metadata": {**metadata, **restored}}

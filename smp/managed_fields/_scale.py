@@ -14,8 +14,10 @@ from typing import Any, Final, TypeAlias
 
 from msgspec.structs import replace
 
-from smp.api_objects import without_managed_fields
-from smp.errors import SmpError
+from smp._values.api_objects import drop_managed_fields
+from smp._values.plain import over_json, require_object
+from smp._values.values import JSON, JSONObject, as_object, as_text, same
+from smp.errors import ObjectError, SmpError
 from smp.managed_fields._entries import (
     UPDATE,
     Identity,
@@ -24,9 +26,7 @@ from smp.managed_fields._entries import (
 )
 from smp.managed_fields._field_set import FieldSet
 from smp.paths import Path
-from smp.plain import over_json, require_object
 from smp.schema.model import Schema
-from smp.values import JSON, JSONObject, as_object, as_text, same
 
 SCALE: Final = "scale"
 _API_VERSION: Final = "autoscaling/v1"
@@ -183,7 +183,27 @@ def scale_of(obj: JSONObject) -> JSONObject:
     for part in ("spec", "status"):
         count = as_object(obj.get(part)).get("replicas")
         scale[part] = {"replicas": count} if count else {}
-    return without_managed_fields(scale)
+    return drop_managed_fields(scale)
+
+
+@over_json("the object", "obj")
+def unconvertible_scale(obj: Mapping[str, Any] | None) -> ObjectError:
+    """Return the error of an apply to the scale of a custom resource.
+
+    No server converts that to a Scale (Go: apiextensions-apiserver, conversion). Where
+    nobody owns the replicas, the live scale is not converted, which is that of None;
+    otherwise it is the new one, of an object.
+    """
+    what = "create manager for existing fields: failed to convert live object (/"
+    if obj is not None:
+        metadata = as_object(require_object("obj", obj).get("metadata"))
+        name = f"{as_text(metadata.get('namespace'))}/{as_text(metadata.get('name'))}"
+        what = f"convert new object ({name}"
+    return ObjectError(
+        f"failed to {what}; autoscaling/v1, Kind=Scale) to proper version: request to "
+        "convert CR to an invalid group/version: autoscaling/v1",
+        code="invalid-applied",
+    )
 
 
 def replica_count(obj: JSONObject) -> JSON:
@@ -191,6 +211,6 @@ def replica_count(obj: JSONObject) -> JSON:
     return as_object(obj.get("spec")).get("replicas") or 0
 
 
-def with_replicas(obj: JSONObject, count: JSON) -> JSONObject:
+def set_replicas(obj: JSONObject, count: JSON) -> JSONObject:
     """Return an object with a number of replicas."""
     return {**obj, "spec": {**as_object(obj.get("spec")), "replicas": count}}

@@ -12,7 +12,8 @@ Theory of operation. An apply goes through the same steps as in a Kubernetes API
 4. The unions of the result are normalized by a profile. No server does this, it is
    what KEP-1027 and its predecessor of 2019 ask for.
 5. What the apply changes is compared with what other managers own: conflicts.
-6. The result is decoded and defaulted as a server does it (``smp.update``). Then a
+6. The result is decoded and defaulted as a server does it (``smp._storage.update``).
+Then a
    resourceVersion in the configuration must be that of the live object.
 7. The entries of managedFields are written. An apply that changes nothing but times
    changes nothing at all.
@@ -28,29 +29,52 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from smp.api_objects import without_managed_fields
-from smp.errors import ApplyWarning, ObjectError, SmpError
-from smp.immutable import changed_immutable_fields
-from smp.last_applied import (
+from smp._storage.immutable import find_changed_immutable_fields
+from smp._storage.typed_storage import (
+    find_decoding_problem,
+    is_typed,
+    rewriting_paths,
+    stored,
+)
+from smp._storage.update import (
+    Update,
+    UpdateRequest,
+    as_stored,
+    fill_in,
+    normalize_update,
+    put_at_rest,
+)
+from smp._values.api_objects import drop_managed_fields
+from smp._values.last_applied import (
     LAST_APPLIED,
     configuration_text,
     last_applied_configuration,
 )
-from smp.managed_fields._apply import apply_configuration
+from smp._values.names import MAX_ANNOTATIONS, annotations_size
+from smp._values.plain import (
+    over_json,
+    require_object,
+    require_object_or_none,
+    require_texts,
+)
+from smp._values.values import JSONObject, as_object, as_text, same
+from smp.errors import ApplyWarning, ObjectError, SmpError, UnionError
+from smp.managed_fields._apply import Normalize, apply_configuration
 from smp.managed_fields._compare import compare
 from smp.managed_fields._conflicts import ApplyConflictError
-from smp.managed_fields._emptied import emptied_violations
+from smp.managed_fields._emptied import find_emptied_violations
 from smp.managed_fields._entries import APPLY, UPDATE, ManagedFields, Write
 from smp.managed_fields._field_set import FieldSet
 from smp.managed_fields._go_text import kind_text
 from smp.managed_fields._object_fields import fieldset_of
 from smp.managed_fields._owned_paths import owned_path
 from smp.managed_fields._preconditions import require_preconditions
-from smp.managed_fields._remarks import Attempt, Remark, stock_remark
+from smp.managed_fields._remarks import ALONE, Attempt, Means, Remark, stock_remark
 from smp.managed_fields._reset_fields import (
+    add_reset,
+    add_system_metadata,
+    reset_fields,
     reset_fields_of,
-    with_reset,
-    with_system_metadata,
 )
 from smp.managed_fields._scale import (
     SCALE,
@@ -59,27 +83,20 @@ from smp.managed_fields._scale import (
     replica_count,
     scale_entries,
     scale_of,
-    with_replicas,
+    set_replicas,
+    unconvertible_scale,
 )
 from smp.managed_fields._track import record_update, with_former_times
 from smp.managed_fields._typed import require_typed, type_error
-from smp.managed_fields._versions import SERVING, Serving
-from smp.names import MAX_ANNOTATIONS, annotations_size
+from smp.managed_fields._versions import SERVING, Serving, in_version_of
 from smp.paths import Path
-from smp.plain import over_json, require_object, require_object_or_none, require_texts
 from smp.schema.model import Schema
-from smp.typed_storage import decoding_problem, is_typed, stored
 from smp.unions import Change, profile_named
-from smp.update import Update, as_stored, fill_in, put_at_rest, updated
-from smp.values import JSONObject, as_object, as_text, same
 from smp.violations import Violation
 
 _SCALE: Final = "Scale"
-_SCALE_TEXT: Final = "autoscaling/v1, Kind=Scale"
-# Go: apiextensions-apiserver, conversion.
-_NO_CONVERSION: Final = (
-    "request to convert CR to an invalid group/version: autoscaling/v1"
-)
+# The code of a violation that is one of an enum, and of no union.
+_ENUM: Final = "unsupported-value"
 # Go: skipNonAppliedManager.
 _BEFORE_FIRST_APPLY: Final = "before-first-apply"
 # The manager of kubectl apply --server-side, for which a server looks at the
@@ -120,22 +137,63 @@ def server_side_apply(  # noqa: PLR0913  (what a request says, step by step)
     """Apply a configuration as a field manager, as an API server does.
 
     ``live`` is the stored object with its managedFields, or None; ``applied`` is the
-    configuration. ``force`` takes over what other managers own; ``serving`` says how
-    the kind is served, ``now`` is the time of the write. Raises ApplyConflictError for
-    what other managers own, ObjectError (codes other-kind-applied,
-    managed-fields-applied, invalid-applied, invalid-managed-fields, no-path-element)
-    for what a server cannot apply, ObjectError (code modified) for a resourceVersion
-    other than that of the live object and for the uid of an object that is not there,
-    UnionError for a configuration that sets two members of a union, and DepthError.
+    configuration, in the version of the schema. ``force`` takes over what other
+    managers own; ``serving`` says how the kind is served, ``now`` is the time of the
+    write. Raises ApplyConflictError for what other managers own, ObjectError (codes
+    other-kind-applied, managed-fields-applied, invalid-applied, no-path-element,
+    invalid-managed-fields) for what a server cannot apply, ObjectError (code modified)
+    for a resourceVersion other than that of the live object and for the uid of an
+    object that is not there, UnionError for a configuration that sets two members of a
+    union, and DepthError.
     """
     profile_named(profile)  # before anything is computed
     live = require_object_or_none("live", live)
     applied = require_object("applied", applied)
     require_texts(manager=manager, subresource=subresource)
+    if live is not None:
+        live = in_version_of(live, schema)
     applier = _Applier(manager, force, subresource, profile, serving, now)
     if subresource == SCALE and live is not None and schema.kind != _SCALE:
         return _apply_scale(live, applied, schema, applier)
     return _run(live, applied, schema, applier)
+
+
+@over_json("the object", "live", "applied")
+def predict_refusal(
+    live: Mapping[str, Any] | None,
+    applied: Mapping[str, Any],
+    schema: Schema,
+    *,
+    manager: str,
+    force: bool = False,
+    serving: Serving = SERVING,
+    now: datetime | None = None,
+) -> Remark | None:
+    """Return how a server of today refuses an apply for its unions, and what helps.
+
+    It is None where such a server accepts it, or answers with a conflict. The remedy is
+    one that the manager needs no other one for: its ``requests`` are to be sent instead
+    of the apply. The arguments are those of ``server_side_apply``. Raises what that
+    raises, but for ApplyConflictError and UnionError.
+    """
+    live = require_object_or_none("live", live)
+    applied = require_object("applied", applied)
+    require_texts(manager=manager)
+    stock = _Applier(manager, force, "", "off", serving, now)
+    try:
+        _run(live, applied, schema, stock)
+    except ApplyConflictError:
+        return None
+    wanted = replace(stock, force=True, profile="kep1027")
+    apply = _ServerSideApply(live, applied, schema, wanted)
+    managed = apply.find_entries()
+    try:
+        written = apply.write(*apply.merge(managed))
+    except UnionError as error:
+        # It chooses two members itself.
+        return Remark(error.path, f"refuses the object: {error.problem}", None)
+    remark = apply.remark_on(written, force=force, means=ALONE)
+    return remark if remark is not None and remark.refuses else None
 
 
 class _Applier(msgspec.Struct, frozen=True):
@@ -174,12 +232,13 @@ class _ServerSideApply:
         applier: _Applier,
     ) -> None:
         self.live = live
-        self.old = without_managed_fields(live or {})
+        self.old = drop_managed_fields(live or {})
         self.applied = applied
         self.schema = schema
         self.applier = applier
         self.is_custom = not is_typed(schema)
         self.emptied: tuple[Violation, ...] = ()
+        self.rewrites = False
         self.reset = reset_fields_of(
             (self.old, applied),
             schema,
@@ -217,6 +276,17 @@ class _ServerSideApply:
         )
 
     @cached_property
+    def not_written(self) -> FieldSet:
+        """What of the object stays as it was.
+
+        An apply through a subresource that creates the object writes all of it, as
+        one through the main resource does, and owns what the subresource writes.
+        """
+        if self.live is not None or not self.applier.subresource:
+            return self.reset
+        return reset_fields(self.schema, has_status=self.applier.serving.has_status)
+
+    @cached_property
     def entry(self) -> Write:
         """The write, and the entry that it is recorded in."""
         return self._write(self.applied, self.applier.manager, APPLY)
@@ -248,27 +318,28 @@ class _ServerSideApply:
 
     def _attempt(self, entries: ManagedFields, *, force: bool) -> JSONObject:
         try:
-            new = apply_configuration(
-                self.old,
-                self.unions.applied,
-                self.schema,
-                entries,
-                self.entry,
-                force=force,
-                normalize=self.unions.normalized,
+            unions = self.unions
+        except UnionError:
+            # A server that knows no unions says first what others own.
+            self._merged(self.applied, entries.copy(), force=force)
+            raise
+        try:
+            new = self._merged(
+                unions.applied, entries, force=force, normalize=unions.normalized
             )
         except ApplyConflictError as error:
-            raise self.unions.explained(error) from None
+            raise unions.explained(error) from None
+        self.rewrites = bool(rewriting_paths(new, self.schema))
         if self.is_custom:
-            new = with_system_metadata(new, self.old)
+            new = add_system_metadata(new, self.old)
             # The metadata of a custom resource is decoded when it is written.
             structural = as_object(self.schema.structural)
-            found = emptied_violations(self.applied, new, structural, Path())
+            found = find_emptied_violations(self.applied, new, structural, Path())
             self.emptied = tuple(found)
             return fill_in(new, self.old, self.schema, profile=self.applier.profile)
         # Typed storage fills in what is reset, such as an empty status.
-        new = with_system_metadata(with_reset(new, self.old, self.reset), self.old)
-        problem = decoding_problem(new, self.schema, self.old)
+        new = add_system_metadata(add_reset(new, self.old, self.not_written), self.old)
+        problem = find_decoding_problem(new, self.schema, self.old)
         if problem:
             kind = kind_text(self.schema.api_version, self.schema.kind)
             message = (
@@ -280,23 +351,45 @@ class _ServerSideApply:
         new = as_stored(new, self.old, self.schema, profile=self.applier.profile)
         return put_at_rest(new, self.schema, self.old)
 
+    def _merged(
+        self,
+        applied: JSONObject,
+        entries: ManagedFields,
+        *,
+        force: bool,
+        normalize: Normalize = as_object,
+    ) -> JSONObject:
+        return apply_configuration(
+            self.old,
+            applied,
+            self.schema,
+            entries,
+            self.entry,
+            force=force,
+            normalize=normalize,
+        )
+
     def write(self, new: JSONObject, entries: ManagedFields) -> JSONObject:
         """Return the object with its entries; the live one where nothing changes."""
         if self.applier.manager == _KUBECTL:
-            new = _with_last_applied(new, self.applied)
+            new = _add_last_applied(new, self.applied)
         written = entries.written_to(new)
-        if self.live is not None:
+        if self.live is not None and not self.rewrites:
             written = with_former_times(self.live, written)
         if not self.is_custom or written is self.live:
             return written
         # Go: the strategy of the resource resets what this write cannot change after
         # the times of a write that changes nothing are put back.
-        written = entries.written_to(with_reset(new, self.old, self.reset))
+        written = entries.written_to(add_reset(new, self.old, self.not_written))
         if self.live is not None and same(self.live, written):
             return self.live
         # The metadata of a custom resource is decoded when it is written, after a
         # server has looked for changes: an empty list of finalizers is one.
-        return stored(written, self.schema)
+        applier = self.applier
+        written = stored(written, self.schema)
+        return applier.serving.put_at_rest(
+            written, self.schema, profile=applier.profile
+        )
 
     def judge(self, written: JSONObject) -> ServerSideApplyResult:
         """Return the result, with what a server would reject, and the remark."""
@@ -304,7 +397,7 @@ class _ServerSideApply:
         violations = (*update.violations, *self.emptied)
         if self.live is not None:
             violations += tuple(
-                changed_immutable_fields(self.old, written, self.schema)
+                find_changed_immutable_fields(self.old, written, self.schema)
             )
         return ServerSideApplyResult(
             written,
@@ -312,10 +405,20 @@ class _ServerSideApply:
             update.changes,
             update.warnings,
             violations,
-            self._remark(written) if self.unions.changed else None,
+            self.remark_on(written, force=self.applier.force),
         )
 
-    def _remark(self, written: JSONObject) -> Remark | None:
+    def remark_on(
+        self,
+        written: JSONObject,
+        *,
+        force: bool,
+        means: tuple[Means, ...] = ("apply", "drop", *ALONE),
+    ) -> Remark | None:
+        """Return what a server without unions answers, where that is something else."""
+        if self.applier.profile == "off" or not self.unions.concern:
+            return None
+
         def on_a_stock_server(attempt: Attempt) -> JSONObject:
             applier = replace(
                 self.applier,
@@ -331,13 +434,14 @@ class _ServerSideApply:
                 self.live or {},
                 self.applied,
                 self.applier.manager,
-                self.applier.force,
+                force,
             ),
             written,
             self.schema,
             chosen=self.unions.applied,
             changed=self.unions.changed,
             apply=on_a_stock_server,
+            means=means,
         )
 
 
@@ -354,11 +458,7 @@ def _apply_scale(
     scale.owners = scale_entries(managed)
     is_custom = not is_typed(schema)
     if is_custom and not scale.owners:
-        raise ObjectError(
-            "failed to create manager for existing fields: failed to convert live "
-            f"object (/; {_SCALE_TEXT}) to proper version: {_NO_CONVERSION}",
-            code="invalid-applied",
-        )
+        raise unconvertible_scale(None)
     # A Scale is of a built-in kind, also that of a custom resource.
     result = _run(
         scale.written_to(scale_of(live)),
@@ -368,18 +468,12 @@ def _apply_scale(
     )
     is_changed = replica_count(result.object) != replica_count(live)
     if is_custom and is_changed:
-        metadata = as_object(live.get("metadata"))
-        name = f"{as_text(metadata.get('namespace'))}/{as_text(metadata.get('name'))}"
-        raise ObjectError(
-            f"failed to convert new object ({name}; {_SCALE_TEXT}) to proper version: "
-            f"{_NO_CONVERSION}",
-            code="invalid-applied",
-        )
+        raise unconvertible_scale(live)
     merge_scale_entries(
         managed, ManagedFields.of(result.object).owners, schema.api_version
     )
     new = managed.written_to(
-        with_replicas(without_managed_fields(live), replica_count(result.object))
+        set_replicas(drop_managed_fields(live), replica_count(result.object))
     )
     new = with_former_times(live, new)
     return ServerSideApplyResult(new, new is not live)
@@ -441,34 +535,37 @@ class _Unions:
         self._schema = schema
         self._profile = profile
         self.update = Update({})
-        chosen = updated(
+        self.applied = applied
+        self.claimed: list[Path] = []
+        self.changed: tuple[Path, ...] = ()
+        if profile == "validate-only":
+            # What a server finds in the merged object is enough.
+            return
+        chosen = normalize_update(
             None,
             applied,
             schema,
-            # The draft of KEP-1027 wants the discriminator to be applied.
-            profile="validate-only" if profile == "kep1027-draft" else profile,
-            ratchet=True,
-            configuration=applied,
-            patch=applied,
-            applied=True,
+            UpdateRequest(
+                # The draft of KEP-1027 wants the discriminator to be applied.
+                profile="validate-only" if profile == "kep1027-draft" else profile,
+                configuration=applied,
+                patch=applied,
+                applied=True,
+            ),
         )
         # The configuration, with the discriminators that it leaves out.
         self.applied = chosen.object
         self.claimed = [
             owned_path(self.applied, schema, change.path) for change in chosen.changes
         ]
-        self.changed: tuple[Path, ...] = ()
 
     def normalized(self, merged: JSONObject) -> JSONObject:
         """Return the merged object without the members that are not chosen."""
-        self.update = updated(
+        self.update = normalize_update(
             self._old,
             merged,
             self._schema,
-            profile=self._profile,
-            ratchet=True,
-            patch=self.applied,
-            applied=True,
+            UpdateRequest(profile=self._profile, patch=self.applied, applied=True),
         )
         self.changed = (
             *self.claimed,
@@ -478,6 +575,12 @@ class _Unions:
             ],
         )
         return self.update.object
+
+    @property
+    def concern(self) -> bool:
+        """Whether the unions are changed, or refused as they are."""
+        refused = [found.code for found in self.update.violations]
+        return bool(self.changed) or any(code != _ENUM for code in refused)
 
     def explained(self, error: ApplyConflictError) -> ApplyConflictError:
         """Return conflicts with a remark at those that a union led to."""
@@ -517,7 +620,7 @@ def _last_applied_fields(live: JSONObject, schema: Schema) -> FieldSet:
     )
 
 
-def _with_last_applied(new: JSONObject, applied: JSONObject) -> JSONObject:
+def _add_last_applied(new: JSONObject, applied: JSONObject) -> JSONObject:
     """Return the object with the configuration in its annotation, if it has that.
 
     Go: lastAppliedUpdater.

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from smp._values.steps import count_steps
+from smp._values.values import JSON, MAX_LEVELS, JSONObject, type_name
 from smp.errors import ObjectError
 from smp.managed_fields._elements import in_order, read_element, step_of
-from smp.steps import count_steps
-from smp.values import JSON, MAX_LEVELS, JSONObject, type_name
 
 if TYPE_CHECKING:
     from smp.managed_fields._field_set import FieldSet
@@ -60,7 +60,7 @@ def intersection(
             common = intersection(child, their_child, levels - 1)
             if not _is_empty(common):
                 children[element] = common
-    return _reduced(ours, ours.members & theirs.members, children)
+    return _reduce(ours, ours.members & theirs.members, children)
 
 
 def difference(ours: FieldSet, theirs: FieldSet, levels: int = MAX_LEVELS) -> FieldSet:
@@ -77,7 +77,7 @@ def difference(ours: FieldSet, theirs: FieldSet, levels: int = MAX_LEVELS) -> Fi
         )
         if not _is_empty(rest):
             children[element] = rest
-    return _reduced(ours, ours.members - theirs.members, children)
+    return _reduce(ours, ours.members - theirs.members, children)
 
 
 def recursive_difference(
@@ -96,7 +96,7 @@ def recursive_difference(
             rest = recursive_difference(child, their_child, levels - 1)
         if not _is_empty(rest):
             children[element] = rest
-    return _reduced(ours, ours.members - theirs.members, children)
+    return _reduce(ours, ours.members - theirs.members, children)
 
 
 def leaves(node: FieldSet, levels: int = MAX_LEVELS) -> FieldSet:
@@ -106,7 +106,7 @@ def leaves(node: FieldSet, levels: int = MAX_LEVELS) -> FieldSet:
     for element, child in node.children.items():
         count_steps(1)
         children[element] = leaves(child, levels - 1)
-    return _reduced(node, node.members.difference(children), children)
+    return _reduce(node, node.members.difference(children), children)
 
 
 def _require_level(levels: int) -> None:
@@ -118,7 +118,7 @@ def _is_empty(node: FieldSet) -> bool:
     return not node.members and not node.children
 
 
-def _reduced(
+def _reduce(
     node: FieldSet, members: frozenset[str], children: dict[str, FieldSet]
 ) -> FieldSet:
     """Return a set with fewer paths than a node, or the node if it has as many.
@@ -140,7 +140,7 @@ def _reduced(
     return type(node)(members, children)
 
 
-def written(node: FieldSet, *, is_member: bool, levels: int = MAX_LEVELS) -> JSONObject:
+def write(node: FieldSet, *, is_member: bool, levels: int = MAX_LEVELS) -> JSONObject:
     """Write a node as fieldsV1; ``is_member``: the path to it is in the set."""
     _require_level(levels)
     members, children = node.members, node.children
@@ -152,7 +152,7 @@ def written(node: FieldSet, *, is_member: bool, levels: int = MAX_LEVELS) -> JSO
         if subset is None:
             document[element] = {}
         else:
-            document[element] = written(
+            document[element] = write(
                 subset, is_member=element in members, levels=levels - 1
             )
     return document

@@ -3,6 +3,9 @@
 This is what kube-openapi's schemaconv makes of a schema, and what structured-merge-diff
 resolves for a value (Go: typed.resolveSchema, typed.deduceAtom).
 
+The walks of this package go along shapes by hand: each builds a value or a field set at
+each level, and a shape may depend on the value.
+
 This module is compiled with mypyc (hatch_build.py).
 """
 
@@ -11,8 +14,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
+from smp._storage.typed_storage import zero_key
+from smp._values.steps import count_steps
+from smp._values.values import ABSENT, JSON, Absent, require_plain
 from smp.errors import ObjectError, SmpError
-from smp.managed_fields._elements import keyed_element, step_of, value_element
+from smp.managed_fields._elements import key_element, step_of, value_element
 from smp.schema.model import (
     ANY,
     ANY_FIELD,
@@ -25,9 +31,6 @@ from smp.schema.model import (
     Type,
     unknown_field,
 )
-from smp.steps import count_steps
-from smp.typed_storage import zero_key
-from smp.values import ABSENT, JSON, Absent, require_plain
 
 # Go: schemaconv.rawExtensionResource.
 _RAW_EXTENSION: Final = "io.k8s.apimachinery.pkg.runtime.RawExtension"
@@ -158,20 +161,7 @@ class Shape:
         Raises ObjectError where it has none (Go: typed.listItemToPathElement).
         """
         if not self.keys:
-            if isinstance(value, dict):
-                raise _no_element(
-                    "associative list without keys has an element that's a map type"
-                )
-            if isinstance(value, list):
-                raise _no_element(
-                    "not supported: associative list with lists as elements"
-                )
-            if value is None:
-                raise _no_element(
-                    "associative list without keys has an element that's an explicit "
-                    "null"
-                )
-            return value_element(value)
+            return _set_element(value)
         # Go: typed.keyedAssociativeListItemToPathElement.
         if value is None:
             raise _no_element("associative list with keys may not have a null element")
@@ -185,7 +175,7 @@ class Shape:
             only = value.get(self.keys[0])
             # Almost all map keys are names.
             if isinstance(only, str) and len(only) <= _LONGEST_NAME:
-                return _named_element(self.keys[0], only)
+                return _name_element(self.keys[0], only)
         for name in self.keys:
             if name in value:
                 found[name] = value[name]
@@ -205,7 +195,7 @@ class Shape:
                 "associative list with keys has an element that omits all key fields "
                 f"[{names}] (and doesn't have default values for any key fields)"
             )
-        return keyed_element(found)
+        return key_element(found)
 
 
 class Shapes:
@@ -289,8 +279,23 @@ def root_shape(schema: Schema, value: JSON) -> Shape:
 
 
 @lru_cache(maxsize=16384)
-def _named_element(key: str, value: str) -> str:
-    return keyed_element({key: value})
+def _name_element(key: str, value: str) -> str:
+    return key_element({key: value})
+
+
+def _set_element(value: JSON) -> str:
+    """Return the path element of an element of a set; raises ObjectError."""
+    if isinstance(value, dict):
+        raise _no_element(
+            "associative list without keys has an element that's a map type"
+        )
+    if isinstance(value, list):
+        raise _no_element("not supported: associative list with lists as elements")
+    if value is None:
+        raise _no_element(
+            "associative list without keys has an element that's an explicit null"
+        )
+    return value_element(value)
 
 
 def _no_element(problem: str) -> SmpError:

@@ -7,26 +7,33 @@ refuse changes nothing, and the sequence goes on, as it does in a cluster.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import combinations
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 import msgspec
+from msgspec.structs import replace
 
-from smp import json_patch, merge_patch, strategic
-from smp.api_objects import without_managed_fields
-from smp.errors import ApplyWarning, ObjectError, SmpError
-from smp.last_applied import (
+from smp import _strategic as strategic
+from smp import json_patch, merge_patch
+from smp._storage.typed_storage import form_in
+from smp._values.api_objects import drop_managed_fields
+from smp._values.last_applied import (
     LAST_APPLIED,
     last_applied_configuration,
     with_last_applied,
 )
+from smp._values.plain import as_plain_object, over_json, require_object_or_none
+from smp._values.values import Absent, JSONObject, as_object, show, type_name
+from smp.errors import ApplyWarning, ObjectError, SmpError
 from smp.managed_fields._compare import compare
 from smp.managed_fields._conflicts import ApplyConflictError
 from smp.managed_fields._elements import field_element, step_of
 from smp.managed_fields._entries import APPLY, UPDATE, Owner
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._items import extracted
+from smp.managed_fields._migrate import migrate
 from smp.managed_fields._object_fields import fieldset_of
 from smp.managed_fields._owners import owners, owners_of_fields
 from smp.managed_fields._ownership import NEVER_OWNED
@@ -35,12 +42,10 @@ from smp.managed_fields._server_side import server_side_apply
 from smp.managed_fields._shapes import MAP, Shape, root_shape
 from smp.managed_fields._update import update_object
 from smp.managed_fields._upgrade import upgrade
-from smp.managed_fields._versions import SERVING, Serving
-from smp.paths import Path
-from smp.plain import as_plain_object, over_json, require_object_or_none
+from smp.managed_fields._versions import SERVING, Serving, in_version_of
+from smp.paths import Path, value_at
 from smp.schema.model import ObjectType, Schema
 from smp.unions import profile_named
-from smp.values import JSONObject, as_object, type_name
 
 Verb: TypeAlias = Literal[
     "apply",
@@ -52,6 +57,7 @@ Verb: TypeAlias = Literal[
     "JSON patch",
     "scale",
     "release",
+    "migrate",
 ]
 
 _VERBS: Final[tuple[str, ...]] = get_args(Verb)
@@ -68,9 +74,11 @@ class Step(msgspec.Struct, frozen=True):
 
     ``verb`` says what ``body`` is: of ``apply`` and both applies of kubectl a
     configuration, of ``update`` the new object, of the three patches a patch, of
-    ``scale`` the number of replicas, of ``release`` nothing. ``kubectl apply`` is what
-    ``kubectl apply --server-side`` sends, with the requests that change an object from
-    client-side apply to server-side apply.
+    ``scale`` the number of replicas, of ``release`` nothing, of ``migrate`` the
+    apiVersion that all entries are to be of. ``kubectl apply`` is what ``kubectl apply
+    --server-side`` sends, with the requests that change an object from client-side
+    apply to server-side apply. ``api_version`` is the version that is written to, where
+    it is not that of the schema.
     """
 
     manager: str
@@ -78,6 +86,7 @@ class Step(msgspec.Struct, frozen=True):
     verb: Verb = "apply"
     force: bool = False
     subresource: str = ""
+    api_version: str = ""
 
 
 class State(msgspec.Struct, frozen=True):
@@ -94,11 +103,13 @@ class State(msgspec.Struct, frozen=True):
 
 
 class Fight(msgspec.Struct, frozen=True):
-    """Two managers whose configurations can never both hold.
+    """Two managers who have a conflict with each other again and again.
 
-    Each apply of one undoes that of the other, if they are forced. ``path`` is the one
-    of the first manager, ``other_path`` that of the second: the same field, or another
-    member of the same union.
+    Their configurations can never both hold, so that each apply of one undoes that of
+    the other, if they are forced; or they apply an equal value that a server stores
+    otherwise, so that each apply takes it over. ``path`` is the one of the first
+    manager, ``other_path`` that of the second: the same field, or another member of the
+    same union. ``remedy`` says what each of them could leave out.
     """
 
     manager: str
@@ -106,6 +117,7 @@ class Fight(msgspec.Struct, frozen=True):
     path: Path
     other_path: Path
     reason: str
+    remedy: str
 
 
 class Orphan(msgspec.Struct, frozen=True):
@@ -181,7 +193,7 @@ def simulate(
     return Simulation(
         tuple(states),
         current,
-        tuple(_fights(applied, schema)),
+        tuple(_fights(applied, schema, serving)),
         _orphans(current or {}, schema),
     )
 
@@ -200,6 +212,30 @@ class _Run:
         self, current: JSONObject | None, step: Step, now: datetime
     ) -> State:
         """Return the state after a step. Raises SmpError where a server refuses it."""
+        if step.api_version in ("", self._schema.api_version):
+            return self._state_after(current, step, now)
+        schema = form_in(self._schema, step.api_version)
+        if schema is None:
+            schema = self._serving.schema_of(step.api_version, self._schema)
+        if schema is None or schema is self._schema:
+            problem = f"no schema of {step.api_version} is known"
+            raise ObjectError(problem, code="version-not-served")
+        other = _Run(schema, self._profile, self._serving.seen_from(self._schema))
+        before = current and in_version_of(current, schema)
+        state = other._state_after(before, step, now)
+        after = current
+        if state.object is not None and state.object is not before:
+            after = in_version_of(state.object, self._schema)
+        return replace(state, object=after)
+
+    def _state_after(
+        self, current: JSONObject | None, step: Step, now: datetime
+    ) -> State:
+        if step.verb == "migrate":
+            found = migrate(
+                _existing(current), step.body, self._schema, serving=self._serving
+            )
+            return State(step, found, found is not current)
         if step.verb == "kubectl apply":
             return self._kubectl_apply(current, step, now)
         if step.verb == "apply":
@@ -339,26 +375,73 @@ def _existing(obj: JSONObject | None) -> JSONObject:
     return obj
 
 
-def _fights(applied: dict[str, JSONObject], schema: Schema) -> Iterable[Fight]:
+class _Applied:
+    """The last configuration of an applier, and what its manager owns by it.
+
+    ``restless`` are the fields that a server stores otherwise than they are applied:
+    each apply changes them (Go: zero values that are not printed, quantities, defaults
+    within what is atomic).
+    """
+
+    __slots__ = ("at_rest", "configuration", "fields", "restless")
+
+    def __init__(
+        self, configuration: JSONObject, schema: Schema, serving: Serving
+    ) -> None:
+        self.configuration = configuration
+        fields = fieldset_of(configuration, schema).difference(NEVER_OWNED)
+        self.fields = fields.leaves()
+        self.at_rest: JSONObject = configuration
+        self.restless = EMPTY
+        with suppress(SmpError):
+            created = server_side_apply(
+                None,
+                configuration,
+                schema,
+                manager="manager",
+                profile="off",
+                serving=serving,
+            )
+            self.at_rest = created.object
+            self.restless = compare(self.at_rest, configuration, schema).changed
+
+
+def _fights(
+    applied: dict[str, JSONObject], schema: Schema, serving: Serving
+) -> Iterable[Fight]:
     """Yield the fights between the last configurations of the appliers."""
-    sets: dict[str, FieldSet] = {}
+    appliers: dict[str, _Applied] = {}
     for manager, configuration in applied.items():
-        try:
-            fields = fieldset_of(configuration, schema).difference(NEVER_OWNED)
-        except SmpError:
-            # It was refused, so it fights with no other.
-            continue
-        sets[manager] = fields.leaves()
-    for manager, other in combinations(sets, 2):
-        ours, theirs = applied[manager], applied[other]
-        both = sets[manager].intersection(sets[other])
-        for path in both.intersection(compare(ours, theirs, schema).modified).paths():
+        # One that was refused fights with no other.
+        with suppress(SmpError):
+            appliers[manager] = _Applied(configuration, schema, serving)
+    for manager, other in combinations(appliers, 2):
+        ours, theirs = appliers[manager], appliers[other]
+        both = ours.fields.intersection(theirs.fields)
+        comparison = compare(ours.configuration, theirs.configuration, schema)
+        different = both.intersection(comparison.modified)
+        either = f'in the configuration of "{manager}" or of "{other}"'
+        for path in different.paths():
             reason = "both apply this field, with different values"
-            yield Fight(manager, other, path, path, reason)
-        shape = root_shape(schema, ours)
-        for first, second in _other_members(sets[manager], sets[other], shape, Path()):
+            remedy = f"leave out {path} {either}"
+            yield Fight(manager, other, path, path, reason, remedy)
+        restless = ours.restless.intersection(theirs.restless)
+        for path in both.difference(different).intersection(restless).paths():
+            reason = "both apply this field, and a server stores it otherwise"
+            remedy = f"leave out {path} {either}"
+            at_rest = value_at(ours.at_rest, path)
+            if not isinstance(at_rest, Absent):
+                remedy += f", or apply {show(at_rest)} in both"
+            yield Fight(manager, other, path, path, reason, remedy)
+        shape = root_shape(schema, ours.configuration)
+        members = _other_members(ours.fields, theirs.fields, shape, Path())
+        for first, second in members:
             reason = "they apply different members of one union"
-            yield Fight(manager, other, first, second, reason)
+            remedy = (
+                f'leave out {first} in the configuration of "{manager}", or {second} '
+                f'in that of "{other}"'
+            )
+            yield Fight(manager, other, first, second, reason, remedy)
 
 
 def _other_members(
@@ -400,7 +483,7 @@ def _orphans(obj: JSONObject, schema: Schema) -> tuple[Orphan, ...]:
             updated = updated.difference(owner.fields)
     orphaned = updated.leaves()
     try:
-        present = fieldset_of(without_managed_fields(obj), schema)
+        present = fieldset_of(drop_managed_fields(obj), schema)
         orphaned = orphaned.intersection(present)
     except ObjectError:
         # An element without its keys has no path. A server stores it in a custom

@@ -11,7 +11,16 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from smp.api_objects import without_managed_fields
+from smp._storage.typed_storage import is_typed, stored
+from smp._values.api_objects import drop_managed_fields
+from smp._values.plain import (
+    over_json,
+    require_object,
+    require_object_or_none,
+    require_texts,
+)
+from smp._values.sharing import share_object
+from smp._values.values import JSONArray, JSONObject, as_list, as_object, same
 from smp.errors import ObjectError, SmpError
 from smp.managed_fields._creation import fields_of_creation
 from smp.managed_fields._entries import (
@@ -20,9 +29,9 @@ from smp.managed_fields._entries import (
     ManagedFields,
     Operation,
     Write,
+    add_entries,
     entry_of,
     seconds,
-    with_entries,
 )
 from smp.managed_fields._field_set import EMPTY
 from smp.managed_fields._ownership import NEVER_OWNED, reconcile, take_over
@@ -30,11 +39,7 @@ from smp.managed_fields._reset_fields import reset_fields
 from smp.managed_fields._scale import SCALE, record_scale
 from smp.managed_fields._typed import require_typed
 from smp.managed_fields._versions import SERVING, Changes, Serving
-from smp.plain import over_json, require_object, require_object_or_none, require_texts
 from smp.schema.model import Schema
-from smp.sharing import share_object
-from smp.typed_storage import is_typed, stored
-from smp.values import JSONArray, JSONObject, as_list, as_object, same
 
 # Go: DefaultMaxUpdateManagers. The oldest ones become one entry.
 MAX_UPDATE_MANAGERS: Final = 10
@@ -69,10 +74,10 @@ def track(
     new = require_object("new", new)
     require_texts(manager=manager, operation=operation, subresource=subresource)
     try:
-        managed = _sent_or_stored(old, new, schema, is_subresource=bool(subresource))
+        managed = _send_or_stored(old, new, schema, is_subresource=bool(subresource))
         if not managed.owners and old is not None:
             # Go: skipNonAppliedManager. It is tracked from its first apply on.
-            return without_managed_fields(new)
+            return drop_managed_fields(new)
         if subresource == SCALE:
             record_scale(managed, old or {}, new, manager)
         else:
@@ -86,12 +91,12 @@ def track(
                 serving=serving,
             )
             if not managed.owners:
-                return _created(new, schema, write)
+                return _create(new, schema, write)
             record_update(managed, old or {}, new, schema, write)
     except SmpError:
         before = as_object(as_object(old).get("metadata")).get("managedFields")
         if before is None or not serving.keeps_untracked:
-            return without_managed_fields(new)
+            return drop_managed_fields(new)
         metadata = as_object(new.get("metadata"))
         return {**new, "metadata": {**metadata, "managedFields": before}}
     tracked = managed.written_to(new)
@@ -101,7 +106,7 @@ def track(
     return with_former_times(old, tracked)
 
 
-def _sent_or_stored(
+def _send_or_stored(
     old: JSONObject | None, new: JSONObject, schema: Schema, *, is_subresource: bool
 ) -> ManagedFields:
     """Return the entries to start from (Go: decodeLiveOrNew)."""
@@ -127,9 +132,9 @@ def _sent_or_stored(
         return ManagedFields()
 
 
-def _created(new: JSONObject, schema: Schema, write: Write) -> JSONObject:
+def _create(new: JSONObject, schema: Schema, write: Write) -> JSONObject:
     """Return a new object with the entry of its only manager."""
-    new = without_managed_fields(new)
+    new = drop_managed_fields(new)
     fields = fields_of_creation(
         # Go: the object is converted to the typed struct of its version.
         stored(new, schema),
@@ -141,7 +146,7 @@ def _created(new: JSONObject, schema: Schema, write: Write) -> JSONObject:
     if not fields:
         return new
     entry = entry_of(write.owner(EMPTY, write.time), fields)
-    return with_entries(new, [entry])
+    return add_entries(new, [entry])
 
 
 def record_update(
@@ -152,11 +157,11 @@ def record_update(
     write: Write,
 ) -> None:
     """Record an update from one object to another in the entries."""
-    reconcile(managed, without_managed_fields(old), schema, write.serving)
+    reconcile(managed, drop_managed_fields(old), schema, write.serving)
     # Go: the objects are converted to the typed structs of their version.
-    before = stored(without_managed_fields(old), schema)
+    before = stored(drop_managed_fields(old), schema)
     # What is equal is not visited again.
-    after = stored(share_object(without_managed_fields(new), before), schema, before)
+    after = stored(share_object(drop_managed_fields(new), before), schema, before)
     problem = "failed to convert live object ({}) to smd typed: "
     require_typed(before, schema, problem, allow_duplicates=True)
     problem = "failed to convert new object ({}) to smd typed: "
@@ -223,12 +228,12 @@ def with_former_times(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[st
     """
     old = require_object("old", old)
     new = require_object("new", new)
-    if same(_without_times(old), _without_times(new)):
+    if same(_drop_times(old), _drop_times(new)):
         return old
     return new
 
 
-def _without_times(obj: JSONObject) -> JSONObject:
+def _drop_times(obj: JSONObject) -> JSONObject:
     metadata = as_object(obj.get("metadata"))
     entries: JSONArray = [
         {**as_object(entry), "time": None}

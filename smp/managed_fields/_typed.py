@@ -8,6 +8,16 @@ This module is compiled with mypyc (hatch_build.py).
 
 from __future__ import annotations
 
+from smp._values.steps import count_steps
+from smp._values.values import (
+    JSON,
+    JSONArray,
+    JSONObject,
+    as_object,
+    as_text,
+    check_depth,
+    require_plain,
+)
 from smp.errors import ObjectError, UnknownFieldError, bounded
 from smp.managed_fields._elements import step_of
 from smp.managed_fields._go_text import (
@@ -19,16 +29,6 @@ from smp.managed_fields._go_text import (
 )
 from smp.managed_fields._shapes import ATOMIC_MAP, LIST, MAP, SCALAR, Shape, root_shape
 from smp.schema.model import Schema
-from smp.steps import count_steps
-from smp.values import (
-    JSON,
-    JSONArray,
-    JSONObject,
-    as_object,
-    as_text,
-    check_depth,
-    require_plain,
-)
 
 
 def require_typed(
@@ -138,6 +138,7 @@ def _map_problems(
     value: JSONObject, old: JSONObject, shape: Shape, *, allow_duplicates: bool
 ) -> list[str]:
     problems: list[str] = []
+    is_known = True
     for name, content in value.items():
         count_steps(1)
         before = old.get(name)
@@ -146,7 +147,10 @@ def _map_problems(
         try:
             inner = shape.of_name(name, content)
         except UnknownFieldError:
-            problems.append(f".{name}: field not declared in schema")
+            # Go looks no further: there is one of them for each map.
+            if is_known:
+                problems.append(f".{name}: field not declared in schema")
+            is_known = False
             continue
         found = _problems(content, before, inner, allow_duplicates=allow_duplicates)
         if found:

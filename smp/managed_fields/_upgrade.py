@@ -10,9 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from smp.managed_fields._entries import APPLY, UPDATE, owner_of_entry
-from smp.plain import over_json, require_object, require_texts
-from smp.values import JSONArray, as_list, as_object, as_text
+from smp._values.plain import over_json, require_object, require_texts
+from smp._values.values import JSONArray, as_list, as_object, as_text
+from smp.managed_fields._entries import (
+    APPLY,
+    UPDATE,
+    find_managed_fields_patch,
+    owner_of_entry,
+)
 
 
 @over_json("the object", "obj")
@@ -58,7 +63,7 @@ def upgrade(
         return obj
     # Go: upgradedManagedFields.
     target = targets[0] if targets else places[0][0]
-    upgraded = _with_fields_of(entries, target, places, to_manager)
+    upgraded = _add_fields_of(entries, target, places, to_manager)
     return {**obj, "metadata": {**metadata, "managedFields": upgraded}}
 
 
@@ -83,22 +88,10 @@ def upgrade_patch(
     )
     if upgraded is obj:
         return None
-    metadata = as_object(upgraded.get("metadata"))
-    return [
-        {
-            "op": "replace",
-            "path": "/metadata/managedFields",
-            "value": metadata.get("managedFields"),
-        },
-        {
-            "op": "replace",
-            "path": "/metadata/resourceVersion",
-            "value": as_text(metadata.get("resourceVersion")),
-        },
-    ]
+    return find_managed_fields_patch(upgraded)
 
 
-def _with_fields_of(
+def _add_fields_of(
     entries: JSONArray, target: int, places: list[list[int]], to_manager: str
 ) -> JSONArray:
     """Return the entries with one that has the fields of those at the places.

@@ -1,8 +1,9 @@
 """Entries of other versions of the API than that of a write.
 
-Go converts the object to the version of each entry, and compares it there. Here the
-object is the same in all versions, as in a custom resource without a conversion
-webhook; only the schemas may differ.
+Go converts the object to the version of each entry, and compares it there. So it is
+here where a built-in kind has versions of different forms. In all other versions the
+object is the same, as in a custom resource without a conversion webhook; only the
+schemas may differ.
 """
 
 from __future__ import annotations
@@ -11,13 +12,17 @@ from collections.abc import Mapping
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
+from smp._storage.typed_storage import convert, form_in, is_typed, stored
+from smp._storage.update import decode_object, fill_in
+from smp._values.plain import require_texts
+from smp._values.values import JSONObject, as_text, type_name
 from smp.errors import ObjectError
-from smp.managed_fields._compare import Comparison, compare
+from smp.managed_fields._compare import FieldSetComparison, compare
 from smp.managed_fields._field_set import FieldSet
-from smp.plain import require_texts
+from smp.managed_fields._typed import listing, type_problems
 from smp.schema.model import Schema
-from smp.values import JSONObject, type_name
 
 # Kubernetes 1.37.
 _FIRST_TO_KEEP: Final = 37
@@ -29,17 +34,20 @@ class Serving(msgspec.Struct, frozen=True):
     Without ``has_status`` the status is a field like any other, as that of a custom
     resource whose definition does not declare the subresource. ``versions`` are the
     schemas of the other versions that are served, by apiVersion: an entry of a version
-    that is not among them is dropped. None says that they are unknown, and every entry
-    is taken for one of the version of the write. Where the kind is ``custom``, an entry
+    that is not among them is dropped. None says that they are unknown: an entry is then
+    taken for one of the version of the write, and dropped if it is of another group. A
+    HorizontalPodAutoscaler needs none of them. Where the kind is ``custom``, an entry
     whose version is not served, or does not know a field of the stored object, makes an
-    apply fail. ``kubernetes`` is the version of the server, such as ``1.36.2``. Raises
-    ObjectError (codes not-an-object, not-a-string) for other types of these two.
+    apply fail. ``storage`` is the apiVersion among ``versions`` in which its objects
+    are stored. ``kubernetes`` is the version of the server, such as ``1.36.2``. Raises
+    ObjectError (codes not-an-object, not-a-string) for other types of these three.
     """
 
     has_status: bool = True
     versions: Mapping[str, Schema] | None = None
     custom: bool = False
     kubernetes: str = "1.37"
+    storage: str = ""
 
     def __post_init__(self) -> None:
         if self.versions is not None and not isinstance(self.versions, Mapping):
@@ -47,16 +55,46 @@ class Serving(msgspec.Struct, frozen=True):
                 f"versions is an object, not {type_name(self.versions)}",
                 code="not-an-object",
             )
-        require_texts(kubernetes=self.kubernetes)
+        require_texts(kubernetes=self.kubernetes, storage=self.storage)
 
     def schema_of(self, api_version: str, schema: Schema) -> Schema | None:
         """Return the schema of an entry; None for a version that is not served.
 
         ``schema`` is that of the write.
         """
-        if self.versions is None or api_version == schema.api_version:
+        if api_version == schema.api_version:
             return schema
-        return self.versions.get(api_version)
+        if is_typed(schema) and _group(api_version) != _group(schema.api_version):
+            # Go: the hub of a versionConverter is that of the group of the write, so
+            # that what an Event of the other group has is of no version.
+            return None
+        form = form_in(schema, api_version)
+        if form is not None:
+            return form
+        if self.versions is not None:
+            return self.versions.get(api_version)
+        return schema
+
+    def seen_from(self, schema: Schema) -> Serving:
+        """Return the same for a write in another version than that of the schema."""
+        if self.versions is None:
+            return self
+        return replace(self, versions={**self.versions, schema.api_version: schema})
+
+    def put_at_rest(
+        self, obj: JSONObject, schema: Schema, *, profile: str
+    ) -> JSONObject:
+        """Return a custom resource as it is read after it was written in a version.
+
+        What the version that is stored does not know is dropped, and its defaults are
+        filled in (Go: k8s.io/apiextensions-apiserver, pkg/apiserver,
+        crdConversionRESTOptionsGetter: the codec of the storage).
+        """
+        storage = self.versions.get(self.storage) if self.versions else None
+        if storage is None or self.storage == schema.api_version:
+            return obj
+        decoded = decode_object(obj, None, storage, typed=False, custom=True)
+        return fill_in(decoded.object, None, storage, profile=profile)
 
     @property
     def keeps_emptied(self) -> bool:
@@ -79,6 +117,28 @@ class Serving(msgspec.Struct, frozen=True):
 
 
 SERVING: Final = Serving()
+
+
+def _group(api_version: str) -> str:
+    return api_version.rpartition("/")[0]
+
+
+def in_form_of(obj: JSONObject, schema: Schema) -> JSONObject:
+    """Return an object without managedFields as the version of a schema sees it.
+
+    Versions of one form see it as it is. Go: versionConverter.Convert.
+    """
+    api_version = as_text(obj.get("apiVersion"))
+    if form_in(schema, api_version) is None:
+        return obj
+    return stored(convert(obj, schema.kind, schema.api_version), schema)
+
+
+def in_version_of(obj: JSONObject, schema: Schema) -> JSONObject:
+    """Return a stored object in the version of a schema, as a server serves it."""
+    if obj.get("apiVersion") in (None, schema.api_version) or not schema.api_version:
+        return obj
+    return {**in_form_of(obj, schema), "apiVersion": schema.api_version}
 
 
 class Changes:
@@ -114,7 +174,7 @@ class Changes:
         self.comparison = compare(old, new, schema)
         self._by_version = {schema.api_version: self.comparison.without(reset)}
 
-    def of(self, api_version: str) -> Comparison:
+    def of(self, api_version: str) -> FieldSetComparison:
         """Return the changes as the version of an entry sees them."""
         found = self._by_version.get(api_version)
         if found is not None:
@@ -123,6 +183,13 @@ class Changes:
         if schema is None or schema is self._schema:
             found = self._by_version[self._schema.api_version]
         else:
-            found = compare(self._old, self._new, schema).without(self._reset)
+            old, new = in_form_of(self._old, schema), in_form_of(self._new, schema)
+            # Go: versionConverter.Convert. Nothing leaves out what the version of the
+            # entry does not know, and no element may occur twice.
+            problems = type_problems(new, schema)
+            if problems:
+                problem = f"failed to convert new object: {listing(problems)}"
+                raise ObjectError(problem, code="not-convertible")
+            found = compare(old, new, schema).without(self._reset)
         self._by_version[api_version] = found
         return found

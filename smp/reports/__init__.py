@@ -5,28 +5,18 @@ its findings, each a ``Finding`` with a path and the place of that path in a fil
 printer for each format: text, JSON, SARIF 2.1.0, JUnit, Markdown and HTML. ``printed``
 goes through the objects once, and writes as it goes where the format allows.
 
-The modules: _model.py (the data), _findings.py (what causes, hazards and violations say
-of an object, and the table of rules), _printing.py (which printer has which name), and
+The modules: _model.py (the data), _printing.py (which printer has which name), and
 a module for each format. Secrets are masked before, by ``Masks``.
 """
 
 from __future__ import annotations
 
-from smp.reports._findings import (
-    finding_of_cause,
-    finding_of_hazard,
-    finding_of_violation,
-)
-from smp.reports._model import (
-    Finding,
-    Level,
-    ObjectReport,
-    Origin,
-    Place,
-    Verdict,
-)
+from smp._values.findings import Failure, Finding, Place
+from smp.reports._model import ObjectReport, Verdict, finding_of_cause
 from smp.reports._printing import (
     FORMATS,
+    Brief,
+    BriefTable,
     Composition,
     Format,
     Layout,
@@ -34,26 +24,26 @@ from smp.reports._printing import (
     printed,
     printer_of,
 )
-from smp.reports._totals import Totals, list_counts, number
+from smp.reports._totals import Totals, list_counts, number, sort_counts
 
 __all__ = [
     "FORMATS",
+    "Brief",
+    "BriefTable",
     "Composition",
+    "Failure",
     "Finding",
     "Format",
     "Layout",
-    "Level",
     "ObjectReport",
-    "Origin",
     "Place",
     "Printer",
     "Totals",
     "Verdict",
     "finding_of_cause",
-    "finding_of_hazard",
-    "finding_of_violation",
     "list_counts",
     "number",
     "printed",
     "printer_of",
+    "sort_counts",
 ]

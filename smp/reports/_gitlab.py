@@ -11,16 +11,17 @@ import hashlib
 from functools import partial
 from typing import Final
 
-from smp.reports._findings import rule_id
+from smp._values.findings import Finding, Severity
+from smp._values.values import JSONObject
 from smp.reports._json import findings_text
-from smp.reports._model import Finding, Level, ObjectReport
+from smp.reports._model import ObjectReport
 from smp.reports._printing import Printer
-from smp.reports._sarif import relative_file
+from smp.reports._sarif import relative_file, rule_id
 from smp.reports._values import printable, sentence_of
-from smp.values import JSONObject
 
 # GitLab has info, minor, major, critical and blocker.
-_SEVERITIES: Final[dict[Level, str]] = {
+_SEVERITIES: Final[dict[Severity, str]] = {
+    "none": "info",
     "note": "info",
     "warning": "minor",
     "error": "major",
@@ -44,7 +45,7 @@ def _issue(report: ObjectReport, finding: Finding, fingerprint: str) -> JSONObje
         "description": sentence_of(report, finding),
         "check_name": f"smp/{rule_id(finding.origin, finding.code)}",
         "fingerprint": of_file,
-        "severity": "critical" if is_failure else _SEVERITIES[finding.level],
+        "severity": "critical" if is_failure else _SEVERITIES[finding.severity],
         # A line is required; they count from one.
         "location": {"path": path, "lines": {"begin": max(place.line, 1)}},
     }

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path as FilePath
@@ -23,16 +23,15 @@ from typing import IO, Any, Final
 
 import msgspec
 
+from smp._values.extras import extra_hint
+from smp._values.values import ABSENT, JSON, Absent, same
 from smp.errors import SmpError
 from smp.explain import Cause, SideBySide, side_by_side
-from smp.extras import extra_hint
 from smp.paths import Path
-from smp.reports._findings import finding_of_cause
 from smp.reports._model import LEVELS, ObjectReport
-from smp.reports._printing import Printer
+from smp.reports._printing import Brief, Printer
 from smp.reports._totals import Piece, Summary, Totals, number
-from smp.reports._values import ANNOTATION, cut, printable, shown, yaml_text
-from smp.values import ABSENT, JSON, Absent, same
+from smp.reports._values import ANNOTATION, cut, printable, show, yaml_text
 
 _TEMPLATES: Final = FilePath(__file__).with_name("templates")
 # A page with more objects than this begins with all of them folded.
@@ -87,13 +86,13 @@ class _Row(msgspec.Struct, frozen=True):
     whys: tuple[_Why, ...]
 
 
-def make_printer(title: str) -> Printer:
+def make_printer(title: str, brief: Callable[[], Brief] = Brief) -> Printer:
     """Return the printer of objects as the sections of a page.
 
     Raises SmpError where Jinja2 is not installed.
     """
     environment()
-    return Printer(_section, start=partial(_Page, title or "smp"))
+    return Printer(_section, start=partial(_Page, title or "smp", brief))
 
 
 def _section(report: ObjectReport) -> str:
@@ -124,8 +123,9 @@ def _section(report: ObjectReport) -> str:
 class _Page:
     """The sections so far, and what the beginning of the page says of them."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, brief: Callable[[], Brief]) -> None:
         self._title = title
+        self._brief = brief
         self._totals = Totals()
         self._summaries: list[Summary] = []
         self._sections: IO[bytes] = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115  # closed at the end
@@ -149,10 +149,11 @@ class _Page:
             template.opening(
                 title=self._title,
                 totals=self._totals.line(),
+                brief=self._brief(),
                 levels=[level for level in LEVELS if self._totals.levels[level]],
                 verdicts=[*self._totals.verdicts],
                 summaries=self._summaries,
-                style=_trusted(style),
+                style=_trust(style),
                 hash=base64.b64encode(digest).decode(),
             )
         )
@@ -165,7 +166,7 @@ class _Page:
             yield self._sections.read(size).decode()
             yield "</details></article>\n"
         self._sections.close()
-        yield str(template.closing(script=_trusted(script)))
+        yield str(template.closing(script=_trust(script)))
 
 
 @cache
@@ -195,7 +196,7 @@ def _printable(value: Any) -> Any:
     return value if hasattr(value, "__html__") else printable(str(value))
 
 
-def _trusted(text: str) -> Any:
+def _trust(text: str) -> Any:
     """Return our own style or script as text that is not escaped."""
     from markupsafe import Markup  # noqa: PLC0415  # it comes with Jinja2
 
@@ -277,7 +278,7 @@ def _row(side: SideBySide, names: list[str], whys: tuple[_Why, ...]) -> _Row:
 def _value(value: JSON | Absent, *, is_new: bool) -> _Value:
     if value is ABSENT:
         return _Value("", is_absent=True, is_new=is_new)
-    text = value if isinstance(value, str) and value else shown(value, _LONGEST_VALUE)
+    text = value if isinstance(value, str) and value else show(value, _LONGEST_VALUE)
     if len(text) <= _SHORT and "\n" not in text:
         return _Value(text, is_new=is_new)
     block = text if isinstance(value, str) else yaml_text(value).rstrip("\n")
@@ -286,18 +287,16 @@ def _value(value: JSON | Absent, *, is_new: bool) -> _Value:
 
 
 def _why(cause: Cause) -> _Why:
-    finding = finding_of_cause(cause)
     edits: list[str] = []
     if cause.remedy is not None:
         for edit in cause.remedy.edits:
-            value = "leave it out" if edit.value is ABSENT else shown(edit.value)
+            value = "leave it out" if edit.value is ABSENT else show(edit.value)
             edits.append(f"{edit.input}: {edit.path}: {value}")
     # What the table has is not said again.
     evidence = [
-        f"{_FACTS.get(fact.about, fact.about)}: {shown(fact.value)}"
+        f"{_FACTS.get(fact.about, fact.about)}: {show(fact.value)}"
         for fact in cause.evidence
         if fact.about not in _COLUMNS and not same(fact.value, cause.after)
     ]
-    return _Why(
-        cause, "" if finding is None else finding.level, tuple(edits), tuple(evidence)
-    )
+    level = "" if cause.severity == "none" else cause.severity
+    return _Why(cause, level, tuple(edits), tuple(evidence))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from smp._values.findings import Finding, Place
+from smp._values.values import ABSENT, JSON, JSONObject
 from smp.documents import dump_json
 from smp.errors import SmpError
 from smp.explain import Cause
-from smp.reports._model import Finding, ObjectReport, Place
+from smp.reports._model import ObjectReport
 from smp.reports._printing import Printer
 from smp.reports._values import printable
-from smp.values import ABSENT, JSON, JSONObject
 
 
 def make_printer(_title: str) -> Printer:
@@ -87,15 +88,15 @@ def _finding(finding: Finding, report: ObjectReport) -> JSON:
     record: JSONObject = {
         "code": finding.code,
         "origin": finding.origin,
-        "level": finding.level,
+        "level": finding.severity,
         "path": str(finding.path),
         "input": finding.input,
         "sentence": finding.sentence,
     }
     if finding.remedy:
-        record["remedy"] = finding.remedy
-    if finding.rule:
-        record["rule"] = finding.rule
+        record["remedy"] = str(finding.remedy)
+    if finding.source:
+        record["rule"] = finding.source
     return {
         **record,
         **_place(finding.place),

@@ -12,7 +12,8 @@ from collections import Counter
 from typing import Final
 from xml.sax.saxutils import escape
 
-from smp.reports._model import Finding, ObjectReport
+from smp._values.findings import Finding
+from smp.reports._model import ObjectReport
 from smp.reports._printing import Printer
 from smp.reports._values import cut, printable
 
@@ -24,7 +25,7 @@ def make_printer(title: str) -> Printer:
     """Return the printer of objects as test suites."""
     opening = (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
-        f"<testsuites name={_quoted(title or 'smp')}>\n"
+        f"<testsuites name={_quote(title or 'smp')}>\n"
     )
     closing = "</testsuites>\n"
     return Printer(_suite, opening, closing=closing, empty=opening + closing)
@@ -36,11 +37,11 @@ def _suite(report: ObjectReport) -> str:
     failed = [
         finding
         for finding in report.findings
-        if finding.level == "error" and finding.origin != "failure"
+        if finding.severity == "error" and finding.origin != "failure"
     ]
-    others = [finding for finding in report.findings if finding.level != "error"]
-    label = _quoted(report.label)
-    class_name = _quoted(report.place.file or report.kind)
+    others = [finding for finding in report.findings if finding.severity != "error"]
+    label = _quote(report.label)
+    class_name = _quote(report.place.file or report.kind)
     errors = 1 if report.error else 0
     counts = f'tests="{1 + len(failed)}" failures="{len(failed)}"'
     lines = [
@@ -50,7 +51,7 @@ def _suite(report: ObjectReport) -> str:
     if report.error:
         headline = report.error.partition("\n")[0]
         lines.append(
-            f'    <error message={_quoted(headline)} type="failed">'
+            f'    <error message={_quote(headline)} type="failed">'
             f"{_text(report.error)}</error>"
         )
     # Consumers show the output of a test below it, line by line.
@@ -65,27 +66,28 @@ def _suite(report: ObjectReport) -> str:
         names[name] += 1
         if names[name] > 1:
             name += f" ({names[name]})"
-        message, type_ = _quoted(finding.sentence), _quoted(finding.code)
-        lines_of_finding = [_line(finding)]
-        if finding.place is not None:
-            lines_of_finding.append(str(finding.place))
-        if finding.rule:
-            lines_of_finding.append(finding.rule)
-        details = _text("\n".join(lines_of_finding))
         lines += [
-            f'  <testcase name={_quoted(name)} classname={class_name} time="0">',
-            f"    <failure message={message} type={type_}>{details}</failure>",
+            f'  <testcase name={_quote(name)} classname={class_name} time="0">',
+            _failure(finding),
             "  </testcase>",
         ]
     return "".join(f"{line}\n" for line in [*lines, "</testsuite>"])
 
 
+def _failure(finding: Finding) -> str:
+    """Return the failure of the test case that stands for a finding."""
+    place = "" if finding.place is None else str(finding.place)
+    details = _text("\n".join(filter(None, (_line(finding), place, finding.source))))
+    message, type_ = _quote(finding.sentence), _quote(finding.code)
+    return f"    <failure message={message} type={type_}>{details}</failure>"
+
+
 def _line(finding: Finding) -> str:
     remedy = f"; remedy: {finding.remedy}" if finding.remedy else ""
-    return f"{finding.level}: {finding.text}{remedy} [{finding.code}]"
+    return f"{finding.severity}: {finding}{remedy} [{finding.code}]"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """Return a text as the value of an attribute, in quotes."""
     # XML 1.0, section 3.3.3: a line break in an attribute is read as a space.
     escaped = _text(cut(text.replace("\n", " "), _LONGEST)).replace('"', "&quot;")

@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from smp.reports._findings import ABOUT_LISTS
-from smp.reports._model import LEVELS, Finding, ObjectReport
+from smp._values.findings import Finding
+from smp._values.values import same
+from smp.explain import ABOUT_LISTS
+from smp.reports._model import LEVELS, ObjectReport
 from smp.reports._printing import Printer
 from smp.reports._totals import Piece, Summary, Totals, number
-from smp.reports._values import ANNOTATION, cut, printable, shown_change, yaml_text
-from smp.values import same
+from smp.reports._values import ANNOTATION, cut, printable, show_change, yaml_text
 
 if TYPE_CHECKING:
     from smp.explain import Cause
@@ -89,7 +90,7 @@ class _Comment:
 
     def end(self) -> Iterator[str]:
         """Write the heading, and sections until there is no more room."""
-        title = cut(_escaped(self._title), _RESERVE // 4)
+        title = cut(_escape(self._title), _RESERVE // 4)
         room = LIMIT - _RESERVE
         yield f"### {title}\n\n{self._totals.line()}\n"
         for rank in _RANKS:
@@ -161,13 +162,13 @@ def _lines(report: ObjectReport) -> Iterator[str]:
         yield "|---|---|---|---|"
         yield from (_row(cause) for cause in changes)
     if not report.causes and report.verdict in ("new", "changed", "renamed"):
-        yield from _fenced(yaml_text(report.patch))
+        yield from _fence(yaml_text(report.patch))
     for note in report.notes:
         yield ""
-        yield _escaped(cut(printable(note), _LONGEST_LINE))
+        yield _escape(cut(printable(note), _LONGEST_LINE))
 
 
-def _fenced(text: str) -> Iterator[str]:
+def _fence(text: str) -> Iterator[str]:
     """Yield a text as a block of code, in which no line ends the block."""
     lines = printable(text).splitlines()
     ticks = "```"
@@ -180,22 +181,24 @@ def _fenced(text: str) -> Iterator[str]:
 
 
 def _row(cause: Cause) -> str:
-    before, after = shown_change(cause.before, cause.after)
+    before, after = show_change(cause.before, cause.after)
     cells = [
         _code(str(cause.path) or "the whole object"),
         _code(before),
         _code(after),
-        _escaped(cut(printable(cause.sentence), _LONGEST_LINE)),
+        _escape(cut(printable(cause.sentence), _LONGEST_LINE)),
     ]
     return f"| {' | '.join(cells)} |"
 
 
 def _finding(finding: Finding) -> str:
     where = f"{_code(str(finding.path))}: " if finding.path.steps else ""
-    sentence = _escaped(cut(printable(finding.sentence), _LONGEST_LINE))
-    text = f"- {_SYMBOLS[finding.level]}{where}{sentence} {_code(finding.code)}"
+    sentence = _escape(cut(printable(finding.sentence), _LONGEST_LINE))
+    text = (
+        f"- {_SYMBOLS.get(finding.severity, '')}{where}{sentence} {_code(finding.code)}"
+    )
     if finding.remedy:
-        remedy = _escaped(cut(printable(finding.remedy), _LONGEST_LINE))
+        remedy = _escape(cut(printable(str(finding.remedy)), _LONGEST_LINE))
         text += f"<br>Remedy: {remedy}"
     return text
 
@@ -217,7 +220,7 @@ def _html(text: str) -> str:
     return escaped.replace("\n", "&#10;")
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """Escape a text that is no code: no markup, no mention, no link."""
     text = text.replace("\n", " ")
     for sign in "@#":

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import msgspec
 
+from smp._values.findings import Failure, Finding, Place, Severity
 from smp.paths import Path
 from smp.schema.model import ANY, Type
 
@@ -16,55 +17,11 @@ if TYPE_CHECKING:
     from smp.explain import Cause
     from smp.hazards import Hazard
 
-Level: TypeAlias = Literal["error", "warning", "note"]
-LEVELS: Final[tuple[Level, ...]] = ("error", "warning", "note")
-# What found it: the rule of a finding is known by this and its code.
-Origin: TypeAlias = Literal["cause", "hazard", "violation", "warning", "failure"]
+LEVELS: Final[tuple[Severity, ...]] = ("error", "warning", "note")
 Verdict: TypeAlias = Literal[
     "new", "changed", "unchanged", "removed", "renamed", "failed", "checked"
 ]
 Head: TypeAlias = tuple[str, str, str, str]
-Input: TypeAlias = Literal["manifest", "last-applied", "live", "patch"]
-
-
-class Place(msgspec.Struct, frozen=True):
-    """A file, and a line and a column of it; these count from one, 0 is not known."""
-
-    file: str
-    line: int = 0
-    column: int = 0
-
-    def __str__(self) -> str:
-        if not self.line:
-            return self.file
-        column = f":{self.column}" if self.column else ""
-        return f"{self.file}:{self.line}{column}"
-
-
-class Finding(msgspec.Struct, frozen=True):
-    """One thing about one path of an object that a user should look at.
-
-    ``code`` is stable, and ``origin`` says what found it. ``level`` is "error" where
-    the object is not what was asked for, or a server would refuse it. ``sentence``
-    stands alone; ``remedy`` is one in the imperative, or empty; ``rule`` names the
-    source of the semantics. ``place`` is where the path stands in the file of
-    ``input``; None where that is not known.
-    """
-
-    code: str
-    origin: Origin
-    level: Level
-    path: Path
-    sentence: str
-    remedy: str = ""
-    rule: str = ""
-    input: Input = "manifest"
-    place: Place | None = None
-
-    @property
-    def text(self) -> str:
-        """The sentence behind its path; that of a whole object has none."""
-        return f"{self.path}: {self.sentence}" if self.path.steps else self.sentence
 
 
 class ObjectReport(msgspec.Struct, frozen=True):
@@ -106,7 +63,7 @@ class ObjectReport(msgspec.Struct, frozen=True):
         ``head`` is apiVersion, kind, namespace and name, as far as they are known.
         """
         headline = error.partition("\n")[0].removeprefix("smp: error: ")
-        finding = Finding(code, "failure", "error", Path(), headline, place=place)
+        finding = Failure(code, Path(), headline, place=place)
         return cls(*head, place, "failed", findings=(finding,), error=error)
 
     @property
@@ -119,9 +76,9 @@ class ObjectReport(msgspec.Struct, frozen=True):
         return " ".join(part for part in parts if part) or str(self.place)
 
     @property
-    def level(self) -> Level | None:
+    def level(self) -> Severity | None:
         """The worst level of the findings; None where there is none."""
-        levels = {finding.level for finding in self.findings}
+        levels = {finding.severity for finding in self.findings}
         return next((level for level in LEVELS if level in levels), None)
 
     def fingerprinted(self) -> Iterator[tuple[Finding, str]]:
@@ -149,3 +106,13 @@ class ObjectReport(msgspec.Struct, frozen=True):
         ]
         text = "\0".join(parts).encode(errors="backslashreplace")
         return hashlib.sha256(text).hexdigest()[:32]
+
+
+def finding_of_cause(cause: Cause) -> Cause | None:
+    """Return a cause that a user should look at; None for what is as expected.
+
+    Most causes say that the manifest sets a field, or leaves it to others. Those are in
+    every report that has the causes, but a tool that counts findings, or a comment on a
+    pull request, is for what has to be looked at.
+    """
+    return None if cause.severity == "none" else cause

@@ -65,6 +65,21 @@ class Layout(msgspec.Struct, Generic[ItemT], frozen=True):
         return _Joined(self) if self.start is None else self.start()
 
 
+class BriefTable(msgspec.Struct, frozen=True):
+    """A table at the beginning of a report."""
+
+    heading: str
+    columns: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+
+
+class Brief(msgspec.Struct, frozen=True):
+    """What a report begins with: a run in a few sentences, and tables."""
+
+    sentences: list[str] = []
+    tables: list[BriefTable] = []
+
+
 # What prints reports in a format.
 Printer: TypeAlias = Layout[ObjectReport]
 
@@ -105,11 +120,18 @@ def printed(
     yield from composition.end()
 
 
-def printer_of(format_: Format, *, title: str = "") -> Printer:
-    """Return the printer of a format. Raises what ``printed`` raises."""
+def printer_of(
+    format_: Format, *, title: str = "", brief: Callable[[], Brief] | None = None
+) -> Printer:
+    """Return the printer of a format. Raises what ``printed`` raises.
+
+    ``brief`` is asked behind the last object; the page of HTML begins with it.
+    """
     if format_ not in FORMATS:
         names = ", ".join(FORMATS)
         raise ValueError(f"the formats are {names}, not {format_!r}")
     # The module of a format is loaded when it is printed.
-    printer: Printer = import_module(f"smp.reports._{format_}").make_printer(title)
+    module = import_module(f"smp.reports._{format_}")
+    options = {"brief": brief} if brief is not None and format_ == "html" else {}
+    printer: Printer = module.make_printer(title, **options)
     return printer

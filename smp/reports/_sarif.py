@@ -15,20 +15,18 @@ from functools import partial
 from typing import Final
 from urllib.parse import quote
 
-import msgspec
-
 from smp import __version__
+from smp._values.findings import Finding, Meaning, Origin, Place
+from smp._values.values import JSON, JSONObject
 from smp.documents import dump_json
 from smp.explain import CAUSES
 from smp.hazards import HAZARDS
 from smp.lint import LINT
-from smp.reports._findings import CAUSE_LEVELS, REFUSED, rule_id
 from smp.reports._json import findings_text
-from smp.reports._model import Finding, Level, ObjectReport, Place
+from smp.reports._model import ObjectReport
 from smp.reports._printing import Printer
 from smp.reports._values import LONGEST, cut, printable, sentence_of
-from smp.values import JSON, JSONObject
-from smp.violations import VIOLATIONS
+from smp.violations import REFUSED, VIOLATIONS
 
 _SCHEMA: Final = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"
@@ -55,27 +53,13 @@ _NO_FILE: Final = "<stdin>"
 _ROOT: Final = "%SRCROOT%"
 
 
-class RuleText(msgspec.Struct, frozen=True):
-    """What the findings of one origin and code have in common.
-
-    ``id`` is their origin and their code. A rule without a code stands for all codes of
-    its origin.
-    """
-
-    id: str
-    level: Level
-    sentence: str
-    remedy: str = ""
-    source: str = ""
-
-
 def make_printer(_title: str) -> Printer:
     """Return the printer of the findings of objects as the results of one run."""
     driver: JSONObject = {
         "name": "smp",
         "version": __version__,
         "fullName": "smp, the strategic merge patch engine for Python",
-        "rules": [_rule(rule) for rule in rules()],
+        "rules": [_rule(id_, meaning) for id_, meaning in rules()],
     }
     opening = (
         f'{{"$schema": "{_SCHEMA}",\n"version": "2.1.0",\n"runs": [{{\n'
@@ -88,27 +72,30 @@ def make_printer(_title: str) -> Printer:
     return Printer(results, f"{opening}\n", ",\n", f"\n{closing}", opening + closing)
 
 
-def rules() -> Iterator[RuleText]:
-    """Yield the rules of all findings that there can be."""
-    for code, level in CAUSE_LEVELS.items():
-        reason = CAUSES[code]
-        sentence, source = _general(reason.sentence), _general(reason.source)
-        yield RuleText(f"cause/{code}", level, sentence, source=source)
+def rules() -> Iterator[tuple[str, Meaning]]:
+    """Yield the rules of all findings that there can be.
+
+    Their ids are the origin and the code; one without a code stands for all codes of
+    its origin.
+    """
+    for code, reason in CAUSES.items():
+        if reason.severity != "none":
+            meaning = Meaning(reason.sentence, "", reason.source, reason.severity)
+            yield f"cause/{code}", meaning
     # What lint finds is reported as hazards are.
-    for code, described in {**HAZARDS, **LINT}.items():
-        yield RuleText(
-            f"hazard/{code}",
-            described.severity,
-            _general(described.sentence),
-            _general(described.remedy),
-            described.rule,
-        )
-    for code, meaning in VIOLATIONS.items():
-        sentence, remedy, source = meaning.sentence, meaning.remedy, meaning.source
-        yield RuleText(f"violation/{code}", "error", sentence, remedy, source)
-    yield RuleText("violation", "error", REFUSED.sentence, source=REFUSED.source)
-    yield RuleText("warning", "warning", "a user should know this about the operation")
-    yield RuleText("failure", "error", "the object could not be read or computed")
+    tables = {"hazard": {**HAZARDS, **LINT}, "violation": VIOLATIONS}
+    for origin, table in tables.items():
+        for code, meaning in table.items():
+            yield f"{origin}/{code}", meaning
+    yield "violation", REFUSED
+    told = "a user should know this about the operation"
+    yield "warning", Meaning(told, severity="warning")
+    yield "failure", Meaning("the object could not be read or computed")
+
+
+def rule_id(origin: Origin, code: str) -> str:
+    """Return the id of the rule of a finding, or one below it."""
+    return f"{origin}/{code}" if code else origin
 
 
 def _general(sentence: str) -> str:
@@ -120,24 +107,25 @@ def _general(sentence: str) -> str:
     return " ".join(_BLANK.sub(words, sentence).split())
 
 
-def _rule(rule: RuleText) -> JSON:
+def _rule(id_: str, meaning: Meaning) -> JSON:
     # Section 3.49.7: a name that differs from the id.
-    words = re.split(r"[-/]", rule.id if "/" in rule.id else f"any-{rule.id}")
-    help_text = f"{_capitalized(rule.sentence)}."
-    if rule.remedy:
-        help_text += f" Remedy: {rule.remedy}."
-    if rule.source:
-        help_text += f" Source: {rule.source}."
+    words = re.split(r"[-/]", id_ if "/" in id_ else f"any-{id_}")
+    sentence = f"{_capitalize(_general(meaning.sentence))}."
+    help_text = sentence
+    if meaning.remedy:
+        help_text += f" Remedy: {_general(meaning.remedy)}."
+    if meaning.source:
+        help_text += f" Source: {_general(meaning.source)}."
     return {
-        "id": rule.id,
+        "id": id_,
         "name": "".join(word.capitalize() for word in words),
-        "shortDescription": {"text": f"{_capitalized(rule.sentence)}."},
+        "shortDescription": {"text": sentence},
         "help": {"text": help_text},
-        "defaultConfiguration": {"level": rule.level},
+        "defaultConfiguration": {"level": meaning.severity},
     }
 
 
-def _capitalized(sentence: str) -> str:
+def _capitalize(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
@@ -156,7 +144,7 @@ def _result(report: ObjectReport, finding: Finding, fingerprint: str) -> JSONObj
         location["physicalLocation"] = physical
     return {
         "ruleId": rule_id(finding.origin, finding.code),
-        "level": finding.level,
+        "level": finding.severity,
         "message": {"text": sentence_of(report, finding)},
         "locations": [location],
         "partialFingerprints": {"objectPathCode/v1": fingerprint},
@@ -190,13 +178,13 @@ def uri_of(file: str) -> str:
     """
     if _WINDOWS.match(file):
         drive, rest = ntpath.splitdrive(file.replace("\\", "/"))
-        path = _quoted(rest)
+        path = _quote(rest)
         if drive.startswith("//"):
-            return f"file:{_quoted(drive)}{path}"
+            return f"file:{_quote(drive)}{path}"
         return f"file:///{drive}{path}"
     file = relative_file(file)
     # A colon in the first segment would be that of a scheme; quote() escapes it.
-    path = _quoted(file)
+    path = _quote(file)
     return f"file://{path}" if file.startswith("/") else path
 
 
@@ -211,7 +199,7 @@ def relative_file(file: str) -> str:
     return file
 
 
-def _quoted(file: str) -> str:
+def _quote(file: str) -> str:
     try:
         # The bytes of a name that is not UTF-8, as Python hands them over.
         return quote(file, safe="/", errors="surrogateescape")

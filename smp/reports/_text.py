@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from smp.reports._findings import ABOUT_LISTS
+from smp.explain import ABOUT_LISTS
 from smp.reports._model import ObjectReport
 from smp.reports._printing import Printer
-from smp.reports._values import ANNOTATION, printable, shown_change, yaml_text
+from smp.reports._values import ANNOTATION, printable, show_change, yaml_text
 
 if TYPE_CHECKING:
     from smp.explain import Cause
@@ -36,7 +36,7 @@ def _lines(report: ObjectReport) -> Iterator[str]:
     }
     for finding in report.findings:
         if finding.origin not in ("cause", "failure"):
-            yield f"  {finding.level}: {finding.text} [{finding.code}]"
+            yield f"  {finding.severity}: {finding} [{finding.code}]"
             if finding.remedy:
                 yield f"      remedy: {finding.remedy}"
     has_news = report.verdict in ("new", "changed", "renamed")
@@ -49,7 +49,7 @@ def _lines(report: ObjectReport) -> Iterator[str]:
 
 def _cause_lines(cause: Cause, mark: str) -> Iterator[str]:
     where = str(cause.path) or "the whole object"
-    before, after = shown_change(cause.before, cause.after)
+    before, after = show_change(cause.before, cause.after)
     if cause.path == ANNOTATION:
         change = ": unchanged" if before == after else ": updated"
     elif cause.code in ABOUT_LISTS:

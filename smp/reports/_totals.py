@@ -36,7 +36,7 @@ class Piece(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, report: ObjectReport, text: str) -> Piece:
         """Return the piece of an object with its text."""
-        levels = Counter[str](finding.level for finding in report.findings)
+        levels = Counter[str](finding.severity for finding in report.findings)
         label, place = printable(report.label), printable(str(report.place))
         return cls(Summary(label, place, report.verdict, {**levels}), text)
 
@@ -80,7 +80,9 @@ class Totals:
             text += f"; {', '.join(number(self.levels[name], name) for name in levels)}"
         if self.set_aside:
             differences = number(self.set_aside.total(), "difference")
-            text += f"; {differences} set aside: {list_counts(self.set_aside)}"
+            text += (
+                f"; {differences} set aside: {list_counts(sort_counts(self.set_aside))}"
+            )
         return text
 
 
@@ -89,6 +91,14 @@ def list_counts(counts: Mapping[str, int], number_format: str = "") -> str:
     return printable(
         ", ".join(f"{count:{number_format}} {name}" for name, count in counts.items())
     )
+
+
+def sort_counts(counts: Mapping[str, int]) -> dict[str, int]:
+    """Return counts with the largest first, and equal ones by their names.
+
+    The objects that were counted have no order of members that could decide.
+    """
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
 def number(count: int, noun: str, number_format: str = "") -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from smp.codec import encode
+from smp._values.codec import encode, sort_members
+from smp._values.findings import Finding
+from smp._values.last_applied import LAST_APPLIED
+from smp._values.values import ABSENT, JSON, Absent
 from smp.documents import dump_yaml
 from smp.errors import SmpError
-from smp.last_applied import LAST_APPLIED
 from smp.paths import Path
-from smp.reports._model import Finding, ObjectReport
-from smp.values import ABSENT, JSON, Absent
+from smp.reports._model import ObjectReport
 
 # It repeats the configuration, so its text would show every change twice.
 ANNOTATION: Final = Path(("metadata", "annotations", LAST_APPLIED))
@@ -21,12 +22,12 @@ _BEFORE_CHANGE: Final = 40
 _LONGEST_SENTENCE: Final = 5 * LONGEST
 
 
-def shown(value: JSON | Absent, longest: int = LONGEST) -> str:
+def show(value: JSON | Absent, longest: int = LONGEST) -> str:
     """Return a value on one line as JSON, cut where it is long."""
     return cut(_line(value), longest)
 
 
-def shown_change(before: JSON | Absent, after: JSON | Absent) -> tuple[str, str]:
+def show_change(before: JSON | Absent, after: JSON | Absent) -> tuple[str, str]:
     """Return two values on one line each; long ones from where they differ."""
     old, new = _line(before), _line(after)
     cut_old, cut_new = cut(old, LONGEST), cut(new, LONGEST)
@@ -44,7 +45,7 @@ def _line(value: JSON | Absent) -> str:
     if value is ABSENT:
         return "absent"
     try:
-        text = encode(value).decode()
+        text = encode(sort_members(value)).decode()
     except SmpError:
         # What JSON does not have, such as half a surrogate pair.
         text = repr(value)
@@ -54,15 +55,15 @@ def _line(value: JSON | Absent) -> str:
 def yaml_text(value: JSON) -> str:
     """Return a value as YAML, or as it is shown on a line where YAML has no such."""
     try:
-        return dump_yaml([value])
+        return dump_yaml([sort_members(value)])
     except SmpError:
-        return f"{shown(value)}\n"
+        return f"{show(value)}\n"
 
 
 def sentence_of(report: ObjectReport, finding: Finding) -> str:
     """Return a finding with its object, path and remedy, for formats without these."""
     remedy = f" Remedy: {finding.remedy}." if finding.remedy else ""
-    text = f"{report.label}: {finding.text}{remedy}"
+    text = f"{report.label}: {finding}{remedy}"
     return cut(printable(text), _LONGEST_SENTENCE)
 
 

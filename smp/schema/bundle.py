@@ -19,7 +19,7 @@ FOLDER: Final = f"{smp.schema.__path__[0]}/bundled"
 _TABLES: Final[dict[tuple[str, object], Any]] = {}
 
 
-def bundled_file(name: str) -> bytes:
+def read_bundled_file(name: str) -> bytes:
     """Return the bytes of a file of the bundle."""
     # pathlib and importlib.resources take longer to import than everything else that
     # most commands do.
@@ -27,11 +27,11 @@ def bundled_file(name: str) -> bytes:
         return file.read()
 
 
-def bundled_table(name: str, type_: type[Table]) -> Table:
+def read_bundled_table(name: str, type_: type[Table]) -> Table:
     """Return a table of the bundle, decoded into a type."""
     table: Table | None = _TABLES.get((name, type_))
     if table is None:
-        table = msgspec.json.decode(bundled_file(name), type=type_)
+        table = msgspec.json.decode(read_bundled_file(name), type=type_)
         _TABLES[name, type_] = table
     return table
 

@@ -19,6 +19,16 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
+from smp._values.plain import over_json, plain_document, require_object
+from smp._values.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    JSONObject,
+    as_object,
+    as_text,
+    show,
+)
 from smp.errors import (
     ObjectError,
     SchemaError,
@@ -28,26 +38,16 @@ from smp.errors import (
     listing,
 )
 from smp.paths import Path
-from smp.plain import over_json, plain_document, require_object
 from smp.schema.bundle import (
     FOLDER,
-    bundled_file,
-    bundled_table,
     holds_in,
+    read_bundled_file,
+    read_bundled_table,
     version_number,
 )
 from smp.schema.model import Loader, Schema, TypeDocument, Types
 from smp.schema.overlay import Overlay
 from smp.schema.sources import crd
-from smp.values import (
-    ABSENT,
-    JSON,
-    Absent,
-    JSONObject,
-    as_object,
-    as_text,
-    shown,
-)
 
 if TYPE_CHECKING:
     from smp.schema.sources.openapi import Compiled, Kind
@@ -88,7 +88,7 @@ class Catalog:
         source: str = "",
         version: str = "",
         definitions: int = 0,
-        structural: Mapping[Kind, JSONObject] | None = None,
+        structural: Mapping[Kind, crd.StructuralVersion] | None = None,
     ) -> None:
         self._kinds = kinds
         self.load: Loader = load
@@ -126,14 +126,14 @@ class Catalog:
         ``smp.kubernetes() | catalog``. Raises SchemaError and DepthError.
         """
         plain = plain_document(documents)
-        compiled = _compiled_definitions(plain)
+        compiled = _compile_definitions(plain)
         # Each kind may have several versions.
         defined = {
             (version.rpartition("/")[0], kind) for version, kind in compiled.kinds
         }
         return cls(
             compiled.kinds,
-            _chained(compiled.types.get, _load_metadata),
+            _chain(compiled.types.get, _load_metadata),
             definitions=len(defined),
             structural=crd.structural_schemas(plain),
         )
@@ -156,7 +156,7 @@ class Catalog:
 
         document = generate(read_sources(paths), profile=profile)
         compiled = _compiled(document)
-        load = _chained(compiled.types.get, kubernetes().load)
+        load = _chain(compiled.types.get, kubernetes().load)
         return cls(compiled.kinds, load, source="Go")
 
     # A loader is a function of a module, with its arguments, so that it can be pickled.
@@ -198,9 +198,15 @@ class Catalog:
                 f'in version "{_text(api_version)}"',
                 hint=self._suggestion(_text(api_version), _text(kind)),
             )
-        structural = self._structural.get((api_version, kind))
+        defined = self._structural.get((api_version, kind))
         return Schema(
-            f"#{name}", self._types, api_version, kind, self.source, structural
+            f"#{name}",
+            self._types,
+            api_version,
+            kind,
+            self.source,
+            defined.schema if defined else None,
+            defined.subresources if defined else {},
         )
 
     @over_json("the object", "obj")
@@ -211,8 +217,8 @@ class Catalog:
         UnknownKindError.
         """
         obj = require_object("obj", obj)
-        api_version = _required_text(obj, "apiVersion")
-        return self.schema(api_version, _required_text(obj, "kind"))
+        api_version = _require_text(obj, "apiVersion")
+        return self.schema(api_version, _require_text(obj, "kind"))
 
     def merged(self, other: Catalog) -> Catalog:
         """Return a catalog of both; for a kind or type in both, ``other`` wins."""
@@ -220,7 +226,7 @@ class Catalog:
         # are on: custom resources have none.
         return Catalog(
             {**self._kinds, **other._kinds},
-            _chained(other.load, self.load),
+            _chain(other.load, self.load),
             source=" + ".join([part for part in (self._source, other._source) if part]),
             version=self.version,
             definitions=self._definitions + other._definitions,
@@ -264,6 +270,8 @@ class Catalog:
         )
 
     def _suggestion(self, api_version: str, kind: str) -> str:
+        if (api_version, kind) == ("v1", "List"):
+            return "the items of a List are a list of objects"
         names = [" ".join(kind) for kind in self.kinds()]
         # A kind in another group or version is a better guess than a similar name.
         elsewhere = [name for name in names if name.endswith(f" {kind}")]
@@ -305,7 +313,7 @@ def kubernetes(
         )
     # A catalog is shared by all callers, so that its types are linked once.
     if overlay is ABSENT:
-        return _with_bundled_overlay(minor)
+        return _add_bundled_overlay(minor)
     catalog = _as_published(minor)
     return catalog if overlay is None else catalog.with_overlay(overlay)
 
@@ -318,7 +326,7 @@ def _minor(version: str) -> str:
 
 def _text(name: object) -> str:
     # A version may be written as the number 1.33.
-    return name if isinstance(name, str) else shown(name)
+    return name if isinstance(name, str) else show(name)
 
 
 def bundled_overlay() -> Any:
@@ -326,12 +334,12 @@ def bundled_overlay() -> Any:
 
     Use it for a catalog made from a cluster's OpenAPI, or change it first.
     """
-    document: JSON = msgspec.json.decode(bundled_file("overlay.json"))
+    document: JSON = msgspec.json.decode(read_bundled_file("overlay.json"))
     return document
 
 
 @cache
-def published_enums(version: str) -> dict[str, dict[str, str]]:
+def read_published_enums(version: str) -> dict[str, dict[str, str]]:
     """Return the enums that a minor version of Kubernetes publishes, by place.
 
     A place is ``TYPE.FIELD``, with ``[]`` or ``{}`` behind it where the elements of a
@@ -342,7 +350,7 @@ def published_enums(version: str) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     if version not in versions():
         return found
-    for enum in bundled_table("enums.json", _EnumTable).enums:
+    for enum in read_bundled_table("enums.json", _EnumTable).enums:
         for versions_, places in enum.places.items():
             since, _, until = versions_.partition("-")
             if holds_in(version, since, until or since):
@@ -373,7 +381,7 @@ def versions() -> tuple[str, ...]:
 
 @cache
 def _bundled(minor: str) -> Catalog:
-    return read_compiled(bundled_file(f"{minor}{_SUFFIX}"), version=minor)
+    return read_compiled(read_bundled_file(f"{minor}{_SUFFIX}"), version=minor)
 
 
 def _load_bundled(minor: str, name: str) -> TypeDocument | None:
@@ -389,7 +397,7 @@ def _as_published(minor: str) -> Catalog:
 
 
 @cache
-def _with_bundled_overlay(minor: str) -> Catalog:
+def _add_bundled_overlay(minor: str) -> Catalog:
     catalog = _as_published(minor)
     overlay = bundled_overlay()
     return catalog._overlaid(overlay, source=catalog.source)  # noqa: SLF001  # a class of this module
@@ -402,7 +410,7 @@ def compile_openapi(document: JSON, *, source: str) -> bytes:
     Equal documents give equal bytes. ``source`` becomes the source of the catalog.
     Raises SchemaError and DepthError.
     """
-    return _packed(_compiled(plain_document(document)), source, [])
+    return _pack(_compiled(plain_document(document)), source, [])
 
 
 @bounded("the CustomResourceDefinition")
@@ -413,8 +421,8 @@ def compile_definitions(documents: JSON, *, source: str = "") -> bytes:
     ``source`` is named beside their number. Raises SchemaError and DepthError.
     """
     plain = plain_document(documents)
-    compiled = _compiled_definitions(plain)
-    return _packed(compiled, source, [*crd.definitions(plain)])
+    compiled = _compile_definitions(plain)
+    return _pack(compiled, source, [*crd.definitions(plain)])
 
 
 def _compiled(documents: JSON) -> Compiled:
@@ -424,22 +432,20 @@ def _compiled(documents: JSON) -> Compiled:
     return compile_documents(documents)
 
 
-def _compiled_definitions(documents: JSON) -> Compiled:
+def _compile_definitions(documents: JSON) -> Compiled:
     compiled = _compiled(crd.to_openapi(documents))
     for name in compiled.kinds.values():
         type_ = compiled.types[name]
         if isinstance(type_, dict):
             type_["custom"] = True
-    for kind in crd.without_status(documents):
+    for kind in crd.drop_status(documents):
         type_ = compiled.types[compiled.kinds[kind]]
         if isinstance(type_, dict) and "status" in as_object(type_.get("fields")):
             type_["no_status"] = True
     return compiled
 
 
-def _packed(
-    compiled: Compiled, source: str, definitions: Iterable[JSONObject]
-) -> bytes:
+def _pack(compiled: Compiled, source: str, definitions: Iterable[JSONObject]) -> bytes:
     for name in compiled.types:
         # A tab or a line break in a name would break the format.
         if not name.isprintable():
@@ -454,7 +460,7 @@ def _packed(
     for definition in definitions:
         spec = as_object(definition["spec"])
         group, kind = as_text(spec["group"]), as_text(as_object(spec["names"])["kind"])
-        document = crd.condensed(definition)
+        document = crd.condense(definition)
         last[group, kind] = {"group": group, "kind": kind, "document": document}
     if last:
         header["definitions"] = [last[names] for names in sorted(last)]
@@ -513,7 +519,7 @@ def read_compiled_definitions(
     kinds = {(api_version, kind): name for api_version, kind, name in header.kinds}
     load: Loader = partial(_load_text, texts)
     if header.definitions:
-        load = _chained(load, _load_metadata)
+        load = _chain(load, _load_metadata)
     catalog = Catalog(
         kinds,
         load,
@@ -541,10 +547,10 @@ def _compact(value: JSON) -> str:
 
 def _load_without_enums(load: Loader, name: str) -> TypeDocument | None:
     document = load(name)
-    return None if document is None else _without_enums(document)
+    return None if document is None else _drop_enums(document)
 
 
-def _without_enums(document: TypeDocument) -> TypeDocument:
+def _drop_enums(document: TypeDocument) -> TypeDocument:
     """Return a type document, or that of a field, in which no scalar has an enum."""
     if isinstance(document, str):
         return document
@@ -555,16 +561,16 @@ def _without_enums(document: TypeDocument) -> TypeDocument:
     for name in ("is", "items", "values"):
         inner = document.get(name)
         if isinstance(inner, dict):
-            changed[name] = _without_enums(inner)
+            changed[name] = _drop_enums(inner)
     fields: JSONObject = {}
     for name, field in as_object(document.get("fields")).items():
-        fields[name] = _without_enums(field) if isinstance(field, dict) else field
+        fields[name] = _drop_enums(field) if isinstance(field, dict) else field
     if fields:
         changed["fields"] = fields
     return changed
 
 
-def _chained(first: Loader, second: Loader) -> Loader:
+def _chain(first: Loader, second: Loader) -> Loader:
     """Make a loader that asks the second for what the first does not know."""
     return partial(_load_chained, first, second)
 
@@ -582,7 +588,7 @@ def _load_metadata(name: str) -> TypeDocument | None:
     return kubernetes().load(name)
 
 
-def _required_text(obj: JSONObject, name: str) -> str:
+def _require_text(obj: JSONObject, name: str) -> str:
     value = obj.get(name)
     if not isinstance(value, str) or not value:
         raise ObjectError(f"{name} is missing", code="missing-kind", path=Path((name,)))

@@ -16,13 +16,21 @@ from typing import Final
 
 import msgspec
 
-from smp.schema.bundle import bundled_file
-from smp.values import ABSENT, JSON, Absent, JSONObject, as_list, as_object, as_text
+from smp._values.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    JSONObject,
+    as_list,
+    as_object,
+    as_text,
+)
+from smp.schema.bundle import read_bundled_file
 
 FILE: Final = "descriptions"
 
 
-class Description(msgspec.Struct, frozen=True):
+class TypeDescription(msgspec.Struct, frozen=True):
     """What a schema says of a field, or of a kind.
 
     ``text`` is about the field, ``type_text`` about its type. ``schemas`` are those
@@ -50,11 +58,11 @@ class Descriptions:
             self._schemas |= as_object(sections.get("definitions"))
             self._schemas |= as_object(components.get("schemas"))
 
-    def of_type(self, name: str) -> Description:
+    def of_type(self, name: str) -> TypeDescription:
         """Describe a type by its name; one that is not known has an empty text."""
         return self._described({"$ref": f"/{name}"}, is_required=False)
 
-    def of_field(self, parent: Description, name: str) -> Description:
+    def of_field(self, parent: TypeDescription, name: str) -> TypeDescription:
         """Describe a field of an object, of a list's elements, or of a map (``*``)."""
         followed: set[str] = set()
         schemas = [*parent.schemas]
@@ -71,9 +79,9 @@ class Descriptions:
                     values = schema["additionalProperties"]
                     return self._described(values, is_required=False)
             schemas = self._inner(schemas, "items", followed)
-        return Description()
+        return TypeDescription()
 
-    def _described(self, schema: JSON, *, is_required: bool) -> Description:
+    def _described(self, schema: JSON, *, is_required: bool) -> TypeDescription:
         own = as_object(schema)
         # Types may refer to themselves: each is followed once.
         followed: set[str] = set()
@@ -91,7 +99,7 @@ class Descriptions:
                 *self._inner(inner, "additionalProperties", followed),
             ]
             texts += [schema.get("description") for schema in inner]
-        return Description(
+        return TypeDescription(
             text=as_text(own.get("description")),
             type_text="\n\n".join(as_text(text) for text in texts if text),
             is_required=is_required,
@@ -123,7 +131,7 @@ class Descriptions:
             yield from self._all_of(as_object(part), followed)
 
 
-def described(name: str) -> JSONObject:
+def describe(name: str) -> JSONObject:
     """Return what is bundled of the schema of a built-in type, or an empty object."""
     text = _bundled().get(name)
     return msgspec.json.decode(text) if text else {}
@@ -131,7 +139,7 @@ def described(name: str) -> JSONObject:
 
 @cache
 def _bundled() -> dict[str, str]:
-    lines = zlib.decompress(bundled_file(FILE)).decode().split("\n")
+    lines = zlib.decompress(read_bundled_file(FILE)).decode().split("\n")
     return dict(line.split("\t", 1) for line in lines)
 
 

@@ -13,11 +13,11 @@ def listing(meanings: Mapping[str, str]) -> list[str]:
     """List values, each with what it means, as lines (Go: DescriptionLines)."""
     lines = []
     for value, meaning in meanings.items():
-        lines.append(f" - `{quoted(value)}` {meaning}".rstrip())
+        lines.append(f" - `{quote(value)}` {meaning}".rstrip())
     return [HEADER, *sorted(lines)]
 
 
-def quoted(value: str) -> str:
+def quote(value: str) -> str:
     """Write a value as a literal in Go source and in JSON."""
     import json  # noqa: PLC0415  # most commands list no enum
 

@@ -17,6 +17,15 @@ from __future__ import annotations
 
 from typing import Final
 
+from smp._values.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    JSONObject,
+    as_list,
+    as_object,
+    as_text,
+)
 from smp.schema.model import (
     ListType,
     ObjectType,
@@ -26,7 +35,6 @@ from smp.schema.model import (
     TypeDocument,
     Types,
 )
-from smp.values import ABSENT, JSON, Absent, JSONObject, as_list, as_object, as_text
 
 _NAME: Final = "by list types"
 
@@ -38,10 +46,10 @@ def by_list_types(schema: Schema) -> Schema:
     """
     types = schema.types.plans.get(_NAME)
     if not isinstance(types, Types):
-        types = schema.types.rewritten(_changed_type)
+        types = schema.types.rewritten(_change_type)
         schema.types.plans[_NAME] = types
     return Schema(
-        _changed_type(schema.document),
+        _change_type(schema.document),
         types,
         schema.api_version,
         schema.kind,
@@ -50,28 +58,28 @@ def by_list_types(schema: Schema) -> Schema:
     )
 
 
-def _changed_type(document: TypeDocument) -> TypeDocument:
+def _change_type(document: TypeDocument) -> TypeDocument:
     if not isinstance(document, dict):
         return document
     changed = dict(document)
     if "items" in document:
-        changed["items"] = _changed_type(_document(document["items"]))
+        changed["items"] = _change_type(_document(document["items"]))
     if "fields" in document:
         changed["fields"] = {
-            name: _changed_field(_document(field))
+            name: _change_field(_document(field))
             for name, field in as_object(document["fields"]).items()
         }
     if "values" in document:
-        changed["values"] = _changed_field(_document(document["values"]))
+        changed["values"] = _change_field(_document(document["values"]))
     return changed
 
 
-def _changed_field(document: TypeDocument) -> TypeDocument:
+def _change_field(document: TypeDocument) -> TypeDocument:
     """Return the document of a field, with the strategy beside its type."""
     facets: JSONObject = {}
     if isinstance(document, dict) and "is" in document:
         facets = document
-    type_ = _changed_type(_document(facets.get("is", document)))
+    type_ = _change_type(_document(facets.get("is", document)))
     # Built-in kinds, such as the metadata, state their strategies.
     if not isinstance(type_, dict):
         return {**facets, "is": type_} if facets else type_
@@ -103,7 +111,7 @@ def _document(value: JSON) -> TypeDocument:
     return value if isinstance(value, str) else as_object(value)
 
 
-def with_map_keys(value: JSON, type_: Type) -> JSON:
+def add_map_keys(value: JSON, type_: Type) -> JSON:
     """Return a value whose elements of lists have the map keys that have a default.
 
     What has all its keys is shared. Go: typed.keyedAssociativeListItemToPathElement.
@@ -116,7 +124,7 @@ def with_map_keys(value: JSON, type_: Type) -> JSON:
             field = type_.field(name)
             if field is None:
                 continue
-            keyed = with_map_keys(member, field.type)
+            keyed = add_map_keys(member, field.type)
             if keyed is not member:
                 if changed is value:
                     changed = dict(value)
@@ -127,16 +135,16 @@ def with_map_keys(value: JSON, type_: Type) -> JSON:
     elements: list[JSON] = []
     is_changed = False
     for element in value:
-        keyed = with_map_keys(element, type_.items)
+        keyed = add_map_keys(element, type_.items)
         if isinstance(keyed, dict):
-            defaults = _missing_keys(keyed, type_)
+            defaults = _find_missing_keys(keyed, type_)
             keyed = {**defaults, **keyed} if defaults else keyed
         is_changed = is_changed or keyed is not element
         elements.append(keyed)
     return elements if is_changed else value
 
 
-def _missing_keys(element: JSONObject, type_: ListType) -> JSONObject:
+def _find_missing_keys(element: JSONObject, type_: ListType) -> JSONObject:
     """Return the map keys that an element lacks, with their defaults."""
     missing: JSONObject = {}
     items = type_.items

@@ -45,26 +45,38 @@ from typing import Any, Final, Literal, Self, TypeAlias
 
 import msgspec
 
-from smp.errors import Option, SchemaError, UnknownFieldError
-from smp.paths import Path
-from smp.plain import plain_document
-from smp.schema.union_groups import UnionGroup, read_unions
-from smp.values import (
+from smp._values.plain import plain_document
+from smp._values.values import (
     ABSENT,
     JSON,
     Absent,
     JSONObject,
     as_list,
     as_object,
-    shown,
+    show,
     type_name,
 )
+from smp.errors import Option, SchemaError, UnknownFieldError
+from smp.paths import Path
+from smp.schema.union_groups import UnionGroup, read_unions
 
 UnknownFields: TypeAlias = Literal["error", "merge"]
 POLICIES: Final[tuple[UnknownFields, ...]] = ("error", "merge")
 TypeDocument: TypeAlias = "str | JSONObject"
 Loader: TypeAlias = "Callable[[str], TypeDocument | None]"
 SCALARS: Final = frozenset({"string", "integer", "number", "boolean", "int-or-string"})
+
+# Go types that encode themselves are published without fields: those that keep any JSON
+# as it is written, and those that are a schema in JSON, or a list of schemas (Go:
+# UnmarshalJSON of k8s.io/apimachinery/pkg/runtime and k8s.io/apiextensions-apiserver).
+_EXTENSIONS: Final = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
+_RAW_TYPES: Final = frozenset(
+    {"io.k8s.apimachinery.pkg.runtime.RawExtension", _EXTENSIONS + "JSON"}
+)
+_ENCODED_AS: Final = {
+    _EXTENSIONS + "JSONSchemaPropsOr" + other: _EXTENSIONS + "JSONSchemaProps"
+    for other in ("Array", "Bool", "StringArray")
+}
 
 
 class Strategy(msgspec.Struct, frozen=True):
@@ -187,6 +199,25 @@ class Type:
         """
         return OPAQUE if self.others is None else ANY
 
+    @property
+    def stored(self) -> Type:
+        """The type that a server decodes a value as that is set as a whole."""
+        return self
+
+    def stored_member(self, name: str) -> Type:
+        """Return the type that a server decodes a member of such a value as."""
+        stored = self.stored
+        if stored is RAW:
+            return RAW
+        field = stored.field(name)
+        return OPAQUE if field is None else field.type.stored
+
+    def stored_element(self) -> Type:
+        """Return the type that a server decodes an element of such a value as."""
+        # Go: JSONSchemaPropsOrArray is stored as one schema, or as a list of them.
+        stored = self.stored
+        return stored.items.stored if isinstance(stored, ListType) else stored
+
     def __reduce__(self) -> str | tuple[object, ...]:
         fields = self._fields
         return Type, (fields.others, fields.declared, fields.types)
@@ -306,7 +337,7 @@ class Field:
         return _representation(
             "Field",
             name=self.name,
-            type=_described(self._document),
+            type=_describe(self._document),
             strategy=str(self.strategy),
             merge_key=self.merge_key,
         )
@@ -318,12 +349,14 @@ class ObjectType(Type):
     ``name`` is empty for a type without a name. ``map_type`` (granular or atomic) is
     that of server-side apply; ``embedded`` marks a whole Kubernetes object, and
     ``no_status`` one whose status is written as all else, ``custom`` a custom resource.
+    ``stored`` is the type that a server decodes a value as, ``RAW`` for any JSON.
     """
 
     __slots__ = (
         "_profile",
         "_published_unions",
         "_required",
+        "_types",
         "_unions",
         "_written",
         "custom",
@@ -344,6 +377,7 @@ class ObjectType(Type):
             others = types.unknown
         super().__init__(others, as_object(document.get("fields")), types)
         self._written = (name, document, types)
+        self._types = types
         self.name: str = name
         self.map_type: str = str(document.get("map_type", "granular"))
         self.embedded: bool = bool(document.get("embedded", False))
@@ -353,6 +387,18 @@ class ObjectType(Type):
         self._required = as_list(document.get("required"))
         self._profile = str(document.get("profile", ""))
         self._unions: tuple[UnionGroup, ...] | None = None
+
+    @property
+    def stored(self) -> Type:
+        """The type that a server decodes a value as: itself, RAW, or a named one.
+
+        A patch merges by what is published; what it sets is stored as the Go type does.
+        RAW is JSON that stays as it is written.
+        """
+        if self.name in _RAW_TYPES:
+            return RAW
+        name = _ENCODED_AS.get(self.name)
+        return self if name is None else self._types.named(name)
 
     @property
     def unions(self) -> tuple[UnionGroup, ...]:
@@ -391,7 +437,7 @@ class ObjectType(Type):
             "ObjectType",
             name=self.name,
             fields=len(self._fields.declared),
-            values=_described(others._document) if others else "",  # noqa: SLF001  # a class of this module
+            values=_describe(others._document) if others else "",  # noqa: SLF001  # a class of this module
         )
 
 
@@ -428,7 +474,7 @@ class ListType(Type):
     def __repr__(self) -> str:
         return _representation(
             "ListType",
-            items=_described(self._items),
+            items=_describe(self._items),
             list_type=self.list_type,
             map_keys=self.map_keys,
         )
@@ -476,7 +522,7 @@ class Types:
         and where it only refers to itself (code circular-reference).
         """
         if name not in self._named:
-            target, document = self._resolved(name)
+            target, document = self.resolve(name)
             if target not in self._named:
                 # Linking a type links none of its fields, so that types which refer to
                 # each other in a circle end here.
@@ -484,7 +530,7 @@ class Types:
             self._named[name] = self._named[target]
         return self._named[name]
 
-    def _resolved(self, name: str) -> tuple[str, TypeDocument]:
+    def resolve(self, name: str) -> tuple[str, TypeDocument]:
         """Return the name that a name is an alias of, or itself, and its document."""
         seen: set[str] = set()
         target = name
@@ -550,7 +596,8 @@ class Schema(msgspec.Struct, frozen=True):
     ``document`` is the type document of the whole object, ``types`` has the types that
     it refers to. ``api_version`` and ``kind`` are empty for a schema without a kind;
     ``source`` names the catalog that it comes from. ``structural`` is the schema of a
-    custom resource as its definition has it, with defaults. ``at_rest`` remembers the
+    custom resource as its definition has it, with defaults, and ``subresources`` are
+    those of its version. ``at_rest`` remembers the
     union profiles that are known to leave an unchanged object of this schema as it is.
     """
 
@@ -560,6 +607,7 @@ class Schema(msgspec.Struct, frozen=True):
     kind: str = ""
     source: str = "inline"
     structural: dict[str, Any] | None = None
+    subresources: dict[str, Any] = {}
     # msgspec makes an empty set for each schema. mypyc takes no msgspec.field here.
     at_rest: set[str] = set()
 
@@ -613,9 +661,10 @@ class Schema(msgspec.Struct, frozen=True):
                     self.kind,
                     self.source,
                     self.structural,
+                    self.subresources,
                 )
         raise SchemaError(
-            f"unknown policy for unknown fields {shown(policy)}",
+            f"unknown policy for unknown fields {show(policy)}",
             code="unknown-option",
             hint=" or ".join(POLICIES),
         )
@@ -678,7 +727,7 @@ def _representation(class_name: str, **facets: object) -> str:
     return f"<{' '.join(parts)}>"
 
 
-def _described(document: JSON) -> str:
+def _describe(document: JSON) -> str:
     """Name the type of a type document in a few words, without linking it."""
     lists = ""
     while isinstance(document, dict) and "items" in document:
@@ -698,3 +747,5 @@ ANY._fields.others = ANY_FIELD
 
 # The type of a value that the schema does not describe: it knows no field.
 OPAQUE: Final = Type(None)
+# The type of JSON that a server stores as it is written (Go: runtime.RawExtension).
+RAW: Final = Type(None)

@@ -4,7 +4,7 @@
 (smp.schema.model); this module writes type documents as schemas that compile to the
 same documents. A server publishes them at ``/openapi/v3``, where kubectl reads how
 lists merge and ``kubectl explain`` reads the fields. Constraints are not written,
-because type documents have none; descriptions are added by ``with_description``.
+because type documents have none; descriptions are added by ``add_description``.
 
 For example, the field ``{"is": {"items": "#Port", "list_type": "map", "map_keys":
 ["port"]}, "strategy": "merge", "key": "port"}`` becomes::
@@ -19,9 +19,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from smp._values.values import JSON, JSONObject, as_list, as_object
 from smp.schema.enum_listing import listing
 from smp.schema.model import Loader, TypeDocument
-from smp.values import JSON, JSONObject, as_list, as_object
 
 REFERENCE_PREFIX: Final = "#/components/schemas/"
 
@@ -60,7 +60,7 @@ def write_schemas(names: Iterable[str], load: Loader) -> dict[str, JSONObject]:
     return {name: write_schema(documents[name]) for name in sorted(documents)}
 
 
-def with_enums(
+def add_enums(
     schemas: Mapping[str, JSONObject], enums: Mapping[str, Mapping[str, str]]
 ) -> dict[str, JSONObject]:
     """Return schemas with the enums of places such as ``TYPE.FIELD``.
@@ -79,7 +79,7 @@ def with_enums(
         schema = fields.get(field)
         if not isinstance(schema, dict):
             continue
-        schema = _with_enum(schema, steps, [*meanings])
+        schema = _add_enum(schema, steps, [*meanings])
         # Only the enum of the field itself is listed, not that of elements or values
         # (Go: kube-openapi's generateProperty).
         if not steps and schema.get("enum") == [*meanings]:
@@ -89,7 +89,7 @@ def with_enums(
     return changed
 
 
-def _with_enum(schema: JSONObject, steps: str, values: list[JSON]) -> JSONObject:
+def _add_enum(schema: JSONObject, steps: str, values: list[JSON]) -> JSONObject:
     """Add an enum to a schema, or to that of its elements or values."""
     if not steps:
         return {"enum": values, **schema}
@@ -97,10 +97,10 @@ def _with_enum(schema: JSONObject, steps: str, values: list[JSON]) -> JSONObject
     inner = schema.get(word)
     if not isinstance(inner, dict):
         return schema
-    return {**schema, word: _with_enum(inner, steps[2:], values)}
+    return {**schema, word: _add_enum(inner, steps[2:], values)}
 
 
-def with_description(schema: JSONObject, described: JSONObject) -> JSONObject:
+def add_description(schema: JSONObject, described: JSONObject) -> JSONObject:
     """Return the schema of a type with what another schema says to readers.
 
     That is its description, those of its fields, and which fields are required. The
@@ -125,23 +125,23 @@ def with_description(schema: JSONObject, described: JSONObject) -> JSONObject:
     if fields:
         others = as_object(described.get("properties"))
         merged["properties"] = {
-            name: _described_field(as_object(field), as_object(others.get(name)))
+            name: _describe_field(as_object(field), as_object(others.get(name)))
             for name, field in fields.items()
         }
     for word in ("items", "additionalProperties"):
         inner = schema.get(word)
         if isinstance(inner, dict):
-            merged[word] = _described_field(inner, as_object(described.get(word)))
+            merged[word] = _describe_field(inner, as_object(described.get(word)))
     return merged
 
 
-def _described_field(schema: JSONObject, described: JSONObject) -> JSONObject:
+def _describe_field(schema: JSONObject, described: JSONObject) -> JSONObject:
     if not described.keys() & {"description", "properties", "items"}:
         return schema
     if "$ref" in schema and "description" in described:
         # OpenAPI v3 ignores what stands beside a $ref (Go: builder3/util.WrapRefs).
         schema = {"allOf": [schema]}
-    return with_description(schema, described)
+    return add_description(schema, described)
 
 
 def write_schema(document: JSON) -> JSONObject:

@@ -23,12 +23,19 @@ from typing import Final
 
 import msgspec
 
+from smp._values.values import (
+    JSON,
+    JSONArray,
+    JSONObject,
+    as_list,
+    as_object,
+    type_name,
+)
 from smp.errors import SchemaError, SmpError, bounded
 from smp.paths import Path
 from smp.schema.bundle import holds_in
 from smp.schema.model import Loader, TypeDocument
 from smp.schema.union_groups import read_unions
-from smp.values import JSON, JSONArray, JSONObject, as_list, as_object, type_name
 
 _SECTIONS: Final = frozenset({"types", "kinds", "unions"})
 _FIELD_FACETS: Final = frozenset({"is", "strategy", "key", "default"})
@@ -86,13 +93,13 @@ class Overlay(msgspec.Struct, frozen=True):
         document = load(name)
         if name in self.types:
             try:
-                merged = _merged_type(document or {}, self.types[name])
+                merged = _merge_type(document or {}, self.types[name])
                 document = merged if isinstance(merged, str | dict) else None
             except SmpError as error:
                 raise error.at(Path(("types", name))) from None
         if document is None or name not in self.unions:
             return document
-        return _with_unions(document, self.unions[name], Path(("unions", name)))
+        return _add_unions(document, self.unions[name], Path(("unions", name)))
 
 
 def _read_unions(rows: JSON, version: str) -> dict[str, list[JSONObject]]:
@@ -162,7 +169,7 @@ def _covers(versions: JSON, version: str, path: Path) -> bool:
     return holds_in(version, since, "" if open_end else until or since)
 
 
-def _with_unions(
+def _add_unions(
     document: TypeDocument, unions: list[JSONObject], path: Path
 ) -> TypeDocument:
     """Add unions to an object type, in place of those that share a field with them."""
@@ -172,7 +179,7 @@ def _with_unions(
     added: JSONArray = []
     replaced: set[str] = set()
     for row in unions:
-        fitted = _fitted(row, fields, path)
+        fitted = _fit(row, fields, path)
         if fitted is not None:
             added.append(fitted)
             replaced |= _fields_in(fitted)
@@ -191,7 +198,7 @@ def _with_unions(
     return {**document, "unions": [*kept, *added]}
 
 
-def _fitted(union: JSONObject, fields: JSONObject, path: Path) -> JSONObject | None:
+def _fit(union: JSONObject, fields: JSONObject, path: Path) -> JSONObject | None:
     """Leave out the members that a type lacks; None where it lacks all of them.
 
     One row holds for several versions, and some of the members came later (Volume.image
@@ -224,7 +231,7 @@ def _fitted(union: JSONObject, fields: JSONObject, path: Path) -> JSONObject | N
 
 
 @bounded("the overlay")
-def _merged_type(document: JSON, correction: JSON) -> JSON:
+def _merge_type(document: JSON, correction: JSON) -> JSON:
     """Merge a correction over the document of a type, or of a field."""
     # A reference or a scalar has no members to merge: the correction replaces it.
     if not isinstance(document, dict) or not isinstance(correction, dict):
@@ -238,11 +245,11 @@ def _merged_type(document: JSON, correction: JSON) -> JSON:
         # Types are merged inside each other; a strategy, an enum or a list of unions is
         # one value, and replaced.
         if key in ("items", "values", "is"):
-            merged[key] = _merged_type(current, value)
+            merged[key] = _merge_type(current, value)
         elif key == "fields" and isinstance(current, dict) and isinstance(value, dict):
             fields = {name: current[name] for name in current if name not in value}
             for name, field_correction in value.items():
-                field = _merged_field(name, current.get(name), field_correction)
+                field = _merge_field(name, current.get(name), field_correction)
                 if field is not None:
                     fields[name] = field
             merged[key] = fields
@@ -251,7 +258,7 @@ def _merged_type(document: JSON, correction: JSON) -> JSON:
     return merged
 
 
-def _merged_field(name: str, field: JSON, correction: JSON) -> JSON:
+def _merge_field(name: str, field: JSON, correction: JSON) -> JSON:
     """Merge a correction over a field, which may be absent (None).
 
     A correction with a facet of a field (``is``, ``strategy``, ``key``) is one of the
@@ -268,10 +275,10 @@ def _merged_field(name: str, field: JSON, correction: JSON) -> JSON:
             Path(("fields", name)),
         )
     if isinstance(field, dict) and "is" in field:
-        return _merged_type(field, correction if of_field else {"is": correction})
+        return _merge_type(field, correction if of_field else {"is": correction})
     if of_field:
-        return _merged_type({"is": field or {}}, correction)
-    return _merged_type(field or {}, correction)
+        return _merge_type({"is": field or {}}, correction)
+    return _merge_type(field or {}, correction)
 
 
 def _object(value: JSON, path: Path) -> JSONObject:

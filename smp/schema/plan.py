@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from smp._values.interpreted import mypyc_attr
 from smp.errors import SchemaError
-from smp.interpreted import mypyc_attr
 from smp.schema.model import (
     Field,
     ListType,
@@ -211,7 +211,7 @@ class Plan:
                         answers[on_the_way] = True
                         on_the_way = reached_from[on_the_way]
                     return True
-                following = following_types(current)
+                following = find_following_types(current)
             except SchemaError:
                 # A broken type counts as wanted, so that the walk reaches it and
                 # raises there, with the path.
@@ -247,7 +247,7 @@ def acts_on_unchanged(schema: Schema, interests: Interests) -> bool:
     return plan_of(schema.types, interests).acts_on_unchanged(schema)
 
 
-def following_types(current: Type) -> list[Type]:
+def find_following_types(current: Type) -> list[Type]:
     """Return the types that the values of a type may hold."""
     if isinstance(current, ListType):
         return [current.items]

@@ -14,11 +14,11 @@ from typing import Final
 
 import msgspec
 
+from smp._values.values import JSON, as_list, as_object, as_text
 from smp.errors import UnknownKindError, did_you_mean, listing
-from smp.schema.bundle import bundled_table
+from smp.schema.bundle import read_bundled_table
 from smp.schema.catalog import Catalog
 from smp.schema.sources import crd
-from smp.values import JSON, as_list, as_object, as_text
 
 # Stability levels in the order in which clients prefer them; None is "stable".
 _STABILITY: Final = (None, "beta", "alpha")
@@ -41,6 +41,14 @@ class ResourceName(msgspec.Struct, frozen=True):
         """The apiVersion of its objects."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
+    def path(self, namespace: str, name: str) -> str:
+        """Return the path of one of its objects; no namespace is ``default``."""
+        steps = ["apis", self.group] if self.group else ["api"]
+        steps.append(self.version)
+        if self.namespaced:
+            steps += ["namespaces", namespace or "default"]
+        return "/".join(["", *steps, self.plural, name])
+
     @property
     def names(self) -> set[str]:
         """All its names, as kubectl takes them: in lower case."""
@@ -62,6 +70,18 @@ class Named(msgspec.Struct, frozen=True):
     path: str
 
 
+def _hint_for(name: str, known: list[ResourceName]) -> str:
+    """Return similar names, or the types that there are."""
+    names: set[str] = set()
+    for resource in known:
+        names |= resource.names
+    # Every group has kinds such as DeleteOptions, and a list for each kind.
+    kinds = {resource.kind for resource in known}
+    plurals = [resource.plural for resource in known if f"{resource.kind}List" in kinds]
+    similar = did_you_mean(name.lower(), sorted(names))
+    return similar or listing("resource types", plurals)
+
+
 def find_kind(
     text: str,
     catalog: Catalog,
@@ -79,14 +99,14 @@ def find_kind(
     described = set(catalog.kinds())
     known = [
         resource
-        for resource in (*published_resources(), *custom)
+        for resource in (*read_published_resources(), *custom)
         if (resource.api_version, resource.kind) in described
     ]
     # Kinds that no table has the names of: those of older versions of Kubernetes and of
     # OpenAPI documents, and those that are not stored.
     tabled = {(resource.api_version, resource.kind) for resource in known}
     others = sorted(described - tabled, key=_preference)
-    known += [guessed(*kind) for kind in others]
+    known += [guess(*kind) for kind in others]
     if api_version:
         known = [resource for resource in known if resource.api_version == api_version]
 
@@ -96,18 +116,9 @@ def find_kind(
         # The catalog raises an error that names other versions with the kind.
         catalog.schema(api_version, name)
     if not found:
-        names: set[str] = set()
-        for resource in known:
-            names |= resource.names
-        # Every group has kinds such as DeleteOptions, and a list for each kind.
-        kinds = {resource.kind for resource in known}
-        plurals = [
-            resource.plural for resource in known if f"{resource.kind}List" in kinds
-        ]
         raise UnknownKindError(
             f'{catalog.source} has no resource type "{name}"',
-            hint=did_you_mean(name.lower(), sorted(names))
-            or listing("resource types", plurals),
+            hint=_hint_for(name, known),
         )
     for resource in found:
         for qualifier in (
@@ -129,7 +140,7 @@ def _preference(kind: tuple[str, str]) -> tuple[bool, str, tuple[int, int, int, 
     return "." in group, f"{group}/{name}", version_sort_key(version)
 
 
-def guessed(api_version: str, kind: str) -> ResourceName:
+def guess(api_version: str, kind: str) -> ResourceName:
     """Guess the plural of a kind (Go: meta.UnsafeGuessKindToResource)."""
     group, _, version = api_version.rpartition("/")
     singular = kind.lower()
@@ -169,9 +180,9 @@ def names_of_definitions(documents: JSON) -> Iterator[ResourceName]:
             )
 
 
-def published_resources() -> tuple[ResourceName, ...]:
+def read_published_resources() -> tuple[ResourceName, ...]:
     """Return the built-in resources in each version, in order of preference."""
-    return bundled_table("resources.json", _NameTable).resources
+    return read_bundled_table("resources.json", _NameTable).resources
 
 
 class _NameTable(msgspec.Struct, frozen=True):

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
+from smp._values.values import JSON, JSONArray, JSONObject, type_name
 from smp.errors import SchemaError, SmpError
-from smp.values import JSON, JSONArray, JSONObject, type_name
 
 SchemaChange: TypeAlias = Callable[[JSONObject], JSONObject]
 Part: TypeAlias = Callable[[JSON, SchemaChange], JSON]
@@ -45,7 +45,7 @@ def _rewrite_parts(
         # Go decodes a keyword that is null as absent.
         if keyword in parts and value is not None:
             rewritten[keyword] = _rewrite_at(keyword, parts[keyword], value, change)
-    return _shared(node, rewritten)
+    return _share(node, rewritten)
 
 
 def _schemas_by_name(value: JSON, change: SchemaChange) -> JSON:
@@ -54,7 +54,7 @@ def _schemas_by_name(value: JSON, change: SchemaChange) -> JSON:
     rewritten: JSONObject = {}
     for name, node in members.items():
         rewritten[name] = _rewrite_at(name, rewrite, node, change)
-    return _shared(members, rewritten)
+    return _share(members, rewritten)
 
 
 def _schema_list(value: JSON, change: SchemaChange) -> JSON:
@@ -83,7 +83,7 @@ def _dependencies(value: JSON, change: SchemaChange) -> JSON:
     for name, node in members.items():
         if isinstance(node, dict):
             rewritten[name] = _rewrite_at(name, rewrite, node, change)
-    return _shared(members, rewritten)
+    return _share(members, rewritten)
 
 
 def _components(value: JSON, change: SchemaChange) -> JSON:
@@ -119,7 +119,7 @@ def _rewrite_at(step: str | int, part: Part, value: JSON, change: SchemaChange) 
         raise error.within(step) from None
 
 
-def _shared(node: JSONObject, rewritten: JSONObject) -> JSONObject:
+def _share(node: JSONObject, rewritten: JSONObject) -> JSONObject:
     """Return the node with its rewritten members; itself where none is another one."""
     for name, member in rewritten.items():
         if member is not node[name]:

@@ -34,10 +34,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from smp.paths import Element, KeyedElement, Path, SetElement, Step
-from smp.schema.model import ANY_FIELD, Field, ListType, ObjectType, Type
-from smp.steps import count_steps
-from smp.values import (
+from smp._values.steps import count_steps
+from smp._values.values import (
     ABSENT,
     JSON,
     Absent,
@@ -48,16 +46,17 @@ from smp.values import (
     same,
     scalar_key,
 )
+from smp.paths import Element, KeyedElement, Path, SetElement, Step
+from smp.schema.model import ANY_FIELD, Field, ListType, ObjectType, Type
 
 # The objects of an apply, by their number among the values. DEFAULT is what a server
-# makes of the manifest without a live object, and FORMER what it made of the
-# last-applied configuration. Who compares other objects has numbers of its own.
+# makes of the manifest without a live object. Who compares other objects has numbers of
+# its own.
 LIVE: Final = 0
 MANIFEST: Final = 1
 BASE: Final = 2
 RESULT: Final = 3
 DEFAULT: Final = 4
-FORMER: Final = 5
 
 # k8s.io/api/core/v1, ContainerPort.Protocol and ServicePort.Protocol: +default="TCP".
 _DEFAULTS: Final[dict[str, JSON]] = {"protocol": "TCP"}
@@ -115,8 +114,100 @@ def pair_elements(
     return found
 
 
-def identity_names(type_: Type, merge_key: str) -> tuple[str, ...]:
+class Keys:
+    """The fields that tell the elements of a list from one another, with defaults.
+
+    Without names, an element is a scalar, which tells itself from others.
+    """
+
+    __slots__ = ("defaults", "names")
+
+    def __init__(self, names: tuple[str, ...], items: Type) -> None:
+        self.names: tuple[str, ...] = names
+        self.defaults: list[JSON] = [_default_key(name, items) for name in names]
+
+    def of(self, element: JSON) -> ScalarKey:
+        """Return what tells an element from others."""
+        if not self.names:
+            return _key_part(element)
+        members = as_object(element)
+        parts: list[ScalarKey] = []
+        for at in range(len(self.names)):
+            value = members.get(self.names[at])
+            parts.append(_key_part(self.defaults[at] if value is None else value))
+        return parts[0] if len(parts) == 1 else tuple(parts)
+
+    def are_in(self, element: JSON) -> bool:
+        """Tell whether an element has all of the keys, or a default of each."""
+        members = as_object(element)
+        for at in range(len(self.names)):
+            if members.get(self.names[at]) is None and self.defaults[at] is None:
+                return False
+        return True
+
+    def tell(self, element: JSON, other: JSON) -> bool:
+        """Tell whether two elements are others to a server.
+
+        It refuses one that lacks a key without a default, so that is not told.
+        """
+        members, others = as_object(element), as_object(other)
+        is_other = False
+        for at in range(len(self.names)):
+            value, against = members.get(self.names[at]), others.get(self.names[at])
+            value = self.defaults[at] if value is None else value
+            against = self.defaults[at] if against is None else against
+            if value is None or against is None:
+                return False
+            if value is not against and _key_part(value) != _key_part(against):
+                is_other = True
+        return is_other
+
+    def plain(self, elements: JSONArray) -> list[ScalarKey] | None:
+        """Return the keys of elements whose keys are texts and integers, each another.
+
+        None where others are among them.
+        """
+        count_steps(len(elements))
+        names, defaults = self.names, self.defaults
+        keys: list[ScalarKey] = []
+        for element in elements:
+            if not isinstance(element, dict):
+                return None
+            parts: list[ScalarKey] = []
+            for at in range(len(names)):
+                part = element.get(names[at], defaults[at])
+                if type(part) is not str and type(part) is not int:
+                    return None
+                parts.append(part)
+            keys.append(parts[0] if len(parts) == 1 else tuple(parts))
+        return keys if len(set(keys)) == len(keys) else None
+
+    def are_aligned(self, elements: JSONArray, others: JSONArray) -> bool:
+        """Tell whether two lists have the same plain keys in the same order."""
+        if len(elements) != len(others):
+            return False
+        names, defaults = self.names, self.defaults
+        for index in range(len(elements)):
+            element, other = elements[index], others[index]
+            if element is other:
+                continue
+            if not isinstance(element, dict) or not isinstance(other, dict):
+                return False
+            for at in range(len(names)):
+                part = element.get(names[at], defaults[at])
+                against = other.get(names[at], defaults[at])
+                if type(part) is not type(against) or part != against:
+                    return False
+        return True
+
+
+def identity_keys(type_: Type, merge_key: str) -> Keys:
     """Return all keys of the elements of a list, the patch merge key first."""
+    return Keys(identity_names(type_, merge_key), type_.items)
+
+
+def identity_names(type_: Type, merge_key: str) -> tuple[str, ...]:
+    """Return the names of all keys of the elements of a list."""
     map_keys = type_.map_keys if isinstance(type_, ListType) else ()
     if not merge_key:
         return map_keys
@@ -124,12 +215,14 @@ def identity_names(type_: Type, merge_key: str) -> tuple[str, ...]:
 
 
 def _pair_by(lists: list[JSONArray], names: tuple[str, ...], items: Type) -> Pairing:
+    identity = Keys(names, items)
     keys: list[list[ScalarKey]] = []
-    # Almost all elements have keys of their own, texts or numbers.
+    # Almost all elements have keys of their own, texts or numbers, and most lists have
+    # the same ones.
     if names:
-        defaults = [default_key(name, items) for name in names]
         for elements in lists:
-            plain = _plain_keys(elements, names, defaults)
+            is_first = not keys or not identity.are_aligned(lists[0], elements)
+            plain = identity.plain(elements) if is_first else keys[0]
             if plain is None:
                 break
             keys.append(plain)
@@ -142,7 +235,7 @@ def _pair_by(lists: list[JSONArray], names: tuple[str, ...], items: Type) -> Pai
         counts: dict[ScalarKey, int] = {}
         of_list: list[ScalarKey] = []
         for element in elements:
-            key = element_key(element, names, items)
+            key = identity.of(element)
             number = counts.get(key, 0)
             counts[key] = number + 1
             if number:
@@ -152,46 +245,7 @@ def _pair_by(lists: list[JSONArray], names: tuple[str, ...], items: Type) -> Pai
     return Pairing(names, keys, is_unique=not repeated, repeated=repeated)
 
 
-def _plain_keys(
-    elements: JSONArray, names: tuple[str, ...], defaults: list[JSON]
-) -> list[ScalarKey] | None:
-    """Return the keys of elements whose keys are texts and integers, each another.
-
-    None where others are among them.
-    """
-    count_steps(len(elements))
-    keys: list[ScalarKey] = []
-    for element in elements:
-        if not isinstance(element, dict):
-            return None
-        parts: list[ScalarKey] = []
-        for at in range(len(names)):
-            part = element.get(names[at], defaults[at])
-            if type(part) is not str and type(part) is not int:
-                return None
-            parts.append(part)
-        keys.append(parts[0] if len(parts) == 1 else tuple(parts))
-    return keys if len(set(keys)) == len(keys) else None
-
-
-def element_key(element: JSON, names: tuple[str, ...], items: Type) -> ScalarKey:
-    """Return what tells an element from others by some keys, with their defaults.
-
-    Without keys it is the element itself, a scalar.
-    """
-    if not names:
-        return _key_part(element)
-    members = as_object(element)
-    parts: list[ScalarKey] = []
-    for name in names:
-        value = members.get(name)
-        if value is None:
-            value = default_key(name, items)
-        parts.append(_key_part(value))
-    return parts[0] if len(parts) == 1 else tuple(parts)
-
-
-def default_key(name: str, items: Type) -> JSON:
+def _default_key(name: str, items: Type) -> JSON:
     """Return the default of a key (Go: typed.keyedAssociativeListItemToPathElement)."""
     field = items.field(name) if isinstance(items, ObjectType) else None
     if field is None or isinstance(field.default, Absent):
@@ -236,6 +290,7 @@ class Sides:
     """
 
     __slots__ = (
+        "_path",
         "field",
         "indexes",
         "is_known",
@@ -260,6 +315,7 @@ class Sides:
         # How an element was told from others.
         self.pairing: Pairing | None = None
         self.name: str = ""
+        self._path: Path | None = None
 
     @property
     def live(self) -> JSON | Absent:
@@ -285,11 +341,6 @@ class Sides:
     def default(self) -> JSON | Absent:
         """What a server makes of the manifest without a live object."""
         return self.values[DEFAULT]
-
-    @property
-    def former(self) -> JSON | Absent:
-        """What a server made of the last-applied configuration."""
-        return self.values[FORMER]
 
     def member(self, name: str) -> Sides:
         """Return the place of a member of all objects."""
@@ -330,14 +381,14 @@ class Sides:
             place = place.parent
         return place is not None and place.parent is None
 
-    def names(self) -> dict[str, None]:
+    def names(self) -> list[str]:
         """Return the names of the members of all objects, in order."""
-        names: dict[str, None] = {}
+        names: dict[str, JSON] = {}
         for side in self.roles.order:
             value = self.values[side]
             if isinstance(value, dict):
-                names.update(dict.fromkeys(value))
-        return names
+                names.update(value)
+        return [*names]
 
     def pair(self) -> Pairing:
         """Tell the elements of the lists from one another."""
@@ -381,7 +432,7 @@ class Sides:
         while place is not None:
             pairing, element = place.pairing, place.values[place.first_side]
             if pairing is not None and not isinstance(element, Absent):
-                key = element_key(element, pairing.names[:1], place.type)
+                key = Keys(pairing.names[:1], place.type).of(element)
                 if key in pairing.repeated:
                     return True
             place = place.parent
@@ -398,13 +449,12 @@ class Sides:
     @property
     def path(self) -> Path:
         """The path from the root; elements by all keys that tell them apart."""
-        steps: list[Step] = []
-        place = self
-        while place.parent is not None:
-            steps.append(place._step(place.parent))
-            place = place.parent
-        steps.reverse()
-        return Path(tuple(steps))
+        path = self._path
+        if path is None:
+            parent = self.parent
+            path = Path() if parent is None else parent.path / self._step(parent)
+            self._path = path
+        return path
 
     def path_in(self, side: int) -> Path:
         """Return the path with the indexes and patch merge keys of one object.

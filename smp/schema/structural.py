@@ -1,4 +1,4 @@
-"""The defaults that the structural schema of a custom resource adds to an object.
+"""What a structural schema of a custom resource adds to an object and removes from it.
 
 Source: "Extend the Kubernetes API with CustomResourceDefinitions" in the Kubernetes
 documentation ("Defaulting", "Defaulting and Nullable"). Go: Default and
@@ -11,13 +11,14 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Final
 
-from smp.codec import encode
+from smp._values.codec import encode
+from smp._values.values import ABSENT, JSON, Absent, JSONObject, as_object
 from smp.errors import ObjectError, bounded
-from smp.values import ABSENT, JSON, Absent, JSONObject, as_object
 
 # In bytes, as many as the body of a request may have. The defaults of the elements of a
 # list are added to each of them, so a small object could become a very large one.
 MAX_ADDED: Final = 3 * 1024 * 1024
+_NAMES: Final = frozenset({"apiVersion", "kind", "metadata"})
 # Of a member of an object: two quotes, a colon and a comma.
 _PUNCTUATION: Final = 4
 
@@ -30,7 +31,7 @@ class TooLargeDefaultsError(ObjectError):
 
 
 @bounded("the object")
-def with_schema_defaults(obj: JSONObject, schema: JSONObject) -> JSONObject:
+def add_schema_defaults(obj: JSONObject, schema: JSONObject) -> JSONObject:
     """Return an object with the defaults of a schema where values are missing.
 
     What does not change is shared with the object. A null counts as missing where the
@@ -97,6 +98,55 @@ class _Defaulting:
                 if after is not before:
                     return elements
         return value
+
+
+@bounded("the object")
+def prune(obj: JSONObject, schema: JSONObject) -> JSONObject:
+    """Return an object without the fields that a structural schema does not know.
+
+    What does not change is shared with the object. Source: "Field pruning" in the same
+    documentation; Go: apiextensions-apiserver, pkg/apiserver/schema/pruning. Raises
+    DepthError.
+    """
+    # The root has apiVersion, kind and metadata, declared or not.
+    return _prune_object(obj, schema, is_resource=True)
+
+
+def _prune_object(
+    obj: JSONObject, schema: JSONObject, *, is_resource: bool
+) -> JSONObject:
+    properties = as_object(schema.get("properties"))
+    others = schema.get("additionalProperties")
+    preserves = schema.get("x-kubernetes-preserve-unknown-fields") is True
+    kept: JSONObject = {}
+    changed = False
+    for name, value in obj.items():
+        if is_resource and name in _NAMES:
+            kept[name] = value
+            continue
+        inner = properties.get(name, others)
+        if name in properties or others is not None:
+            kept[name] = prune_value(value, inner)
+        elif preserves:
+            kept[name] = value
+        changed = changed or name not in kept or kept[name] is not value
+    return kept if changed else obj
+
+
+def prune_value(value: JSON, schema: JSON) -> JSON:
+    """Return a value of any type without the fields that its schema does not know."""
+    # "additionalProperties: true" has no schema.
+    if not isinstance(schema, dict):
+        return value
+    if isinstance(value, dict):
+        is_resource = schema.get("x-kubernetes-embedded-resource") is True
+        return _prune_object(value, schema, is_resource=is_resource)
+    if isinstance(value, list) and isinstance(schema.get("items"), dict):
+        elements = [prune_value(element, schema["items"]) for element in value]
+        for before, after in zip(value, elements, strict=True):
+            if after is not before:
+                return elements
+    return value
 
 
 def _is_unwanted_null(value: JSON, schema: JSON) -> bool:

@@ -47,9 +47,9 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
+from smp._values.values import JSON, JSONObject, as_list, as_object, type_name
 from smp.errors import SchemaError
 from smp.paths import Path
-from smp.values import JSON, JSONObject, as_list, as_object, type_name
 
 _EXTENSION: Final = "x-kubernetes-unions"
 _DEDUCE: Final = (
@@ -232,6 +232,26 @@ def _type_of(fields: Mapping[str, JSON], name: str) -> JSONObject:
     return as_object({"type": document} if isinstance(document, str) else document)
 
 
+def _discriminator_values(
+    union: JSONObject, enum: Iterable[JSON]
+) -> tuple[set[str], frozenset[str]]:
+    """Return the values that a discriminator may have, and those that mean nothing.
+
+    They come from its enum, from the keys of fieldMembers (KEP-1027: a key whose value
+    is null selects no member), and from an overlay, which lists the values that select
+    no member.
+    """
+    allowed = {str(value) for value in enum}
+    allowed.update(as_object(union.get("fieldMembers")))
+    allowed.update(_texts(union.get("empty", [])))
+    none = frozenset(_texts(union.get("none", [])))
+    allowed.update(none)
+    if not none and "" in allowed:
+        # An empty string selects nothing unless the overlay declares otherwise.
+        none = frozenset({""})
+    return allowed, none
+
+
 def _read_union(union: JSON, fields: Mapping[str, JSON]) -> UnionGroup:
     if not isinstance(union, dict):
         raise _invalid(f"a union must be an object, not {type_name(union)}")
@@ -243,17 +263,7 @@ def _read_union(union: JSON, fields: Mapping[str, JSON]) -> UnionGroup:
     discriminator = _text(union.get("discriminator", ""))
     enum = as_list(_type_of(fields, discriminator).get("enum"))
 
-    # The values that the discriminator may have come from its enum, from the keys of
-    # fieldMembers (KEP-1027: a key whose value is null selects no member), and from an
-    # overlay, which lists the values that select no member.
-    allowed = {str(value) for value in enum}
-    allowed.update(as_object(union.get("fieldMembers")))
-    allowed.update(_texts(union.get("empty", [])))
-    none = frozenset(_texts(union.get("none", [])))
-    allowed.update(none)
-    if not none and "" in allowed:
-        # An empty string selects nothing unless the overlay declares otherwise.
-        none = frozenset({""})
+    allowed, none = _discriminator_values(union, enum)
     selecting = {member.value for member in members}
 
     # A closed union has all its values listed.
@@ -290,20 +300,27 @@ def _answers(document: JSON) -> Mapping[Failure, tuple[Answer, ...]]:
         raise _invalid(f"the answers of a server: {error}") from None
 
 
+def _flag(facets: JSONObject, name: str) -> bool:
+    value = facets.get(name)
+    if value is None or isinstance(value, bool):
+        return value is True
+    raise _invalid(f"{name} of a member is true or false, not {type_name(value)}")
+
+
 def _members_by_field(published: JSON, shape: str) -> tuple[Member, ...]:
     """Read ``{FIELD: VALUE}`` or ``{FIELD: FACETS}``; the value defaults to FIELD."""
     members = []
     for name, value in _object(published, shape).items():
-        facets = value if isinstance(value, dict) else {"value": value}
+        facets: JSONObject = value if isinstance(value, dict) else {"value": value}
         selecting = facets.get("value", facets.get("discriminatorValue", name))
         members.append(
             Member(
                 name,
                 _text(selecting),
-                optional=facets.get("optional") is True,
-                empty_is_unset=facets.get("empty_is_unset") is True,
-                not_empty=facets.get("not_empty") is True,
-                uncounted=facets.get("uncounted") is True,
+                optional=_flag(facets, "optional"),
+                empty_is_unset=_flag(facets, "empty_is_unset"),
+                not_empty=_flag(facets, "not_empty"),
+                uncounted=_flag(facets, "uncounted"),
             )
         )
     return tuple(members)
@@ -314,7 +331,7 @@ def _members_by_value(published: JSON, shape: str) -> tuple[Member, ...]:
     members = []
     for value, facets in _object(published, shape).items():
         if isinstance(facets, dict):
-            optional = facets.get("optional") is True
+            optional = _flag(facets, "optional")
             members.append(Member(_text(facets.get("name")), value, optional))
         elif facets is not None:
             raise _invalid(

@@ -51,13 +51,9 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from smp.errors import SchemaError
-from smp.interpreted import mypyc_attr
-from smp.paths import Element, Path, Step
-from smp.schema.model import Field, ObjectType, Type
-from smp.schema.plan import LIST, OBJECT, SCALAR, Node, Plan, identities
-from smp.steps import count_steps
-from smp.values import (
+from smp._values.interpreted import mypyc_attr
+from smp._values.steps import count_steps
+from smp._values.values import (
     ABSENT,
     JSON,
     MAX_LEVELS,
@@ -69,6 +65,10 @@ from smp.values import (
     require_known,
     scalar_key,
 )
+from smp.errors import SchemaError
+from smp.paths import Element, Path, Step
+from smp.schema.model import Field, ObjectType, Type
+from smp.schema.plan import LIST, OBJECT, SCALAR, Node, Plan, identities
 
 # What identifies an element: the values of its keys; the empty tuple: nothing does.
 Key: TypeAlias = tuple[ScalarKey, ...]
@@ -334,7 +334,7 @@ class Walk:
                 changed = {} if changed is None else changed
                 changed[name] = after
         if changed is not None:
-            result = _with_changes(new, changed)
+            result = _add_changes(new, changed)
         if self._leaves and node.with_facts:
             result = self._leave(place, result, node)
         self._levels += 1
@@ -443,7 +443,7 @@ class Walk:
         return keeps
 
 
-def _with_changes(members: JSONObject, changed: dict[str, JSON | Absent]) -> JSONObject:
+def _add_changes(members: JSONObject, changed: dict[str, JSON | Absent]) -> JSONObject:
     result: JSONObject = {}
     for name, value in members.items():
         after = changed.get(name, value)

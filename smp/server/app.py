@@ -27,11 +27,8 @@ from smp.server.store import Store
 def create_app(store: Store, settings: Settings) -> Starlette:
     """Make the application.
 
-    It closes the store when its lifespan ends. To set ``app.state.stopping`` ends the
-    watches before that; ``app.state.kinds`` are the kinds that are served,
-    ``app.state.workers`` the places for work in threads,
-    ``app.state.randomness`` is the source of allocated values, and
-    ``app.state.settings`` are the settings.
+    It closes the store when its lifespan ends. ``app.state.server`` is its ServerState:
+    to set ``stopping`` there ends the watches before that.
     """
     state = ServerState(store, settings)
 
@@ -58,11 +55,7 @@ def create_app(store: Store, settings: Settings) -> Starlette:
     )
     # A path with a slash at its end is not found (404).
     app.router.redirect_slashes = False
-    app.state.stopping = state.stopping
-    app.state.kinds = state.kinds
-    app.state.workers = state.workers
-    app.state.randomness = state.randomness
-    app.state.settings = settings
+    app.state.server = state
     return app
 
 

@@ -8,10 +8,10 @@ from base64 import b64encode
 from pathlib import Path
 from typing import Final
 
+from smp._values.values import JSONObject, as_list, as_object
 from smp.documents import dump_yaml, read_one
 from smp.errors import SmpError
 from smp.server.settings import SettingsError
-from smp.values import JSONObject, as_list, as_object
 
 _NAME: Final = "smp"  # of the cluster, the user and the context
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import errno
+import gc
 import os
 import socket
 import ssl
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from multiprocessing.connection import Connection
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Final
 
@@ -25,12 +25,9 @@ from smp.server.connections import (
     Connections,
     most_connections,
     raise_descriptor_limit,
-    timed,
 )
-from smp.server.garbage import collect_garbage
 from smp.server.kubeconfig import check_kubeconfig, kubeconfig, write_kubeconfig
-from smp.server.processes import serve_in_processes
-from smp.server.registry.state import background
+from smp.server.registry.state import ServerState
 from smp.server.settings import Listener, Settings, SettingsError
 from smp.server.store import open_store
 
@@ -38,6 +35,13 @@ _GRACE: Final = 30  # seconds that requests in flight have to finish
 _KEEP_ALIVE: Final = 75  # seconds that an idle connection stays open
 _SWITCH: Final = 0.001  # seconds; the default of Python is 0.005
 _BACKLOG: Final = 1024
+_POLL: Final = 0.002  # seconds between looks at the requests in flight
+# New objects before young ones are looked at, of which a usual request makes fewer, and
+# collections before older ones are (gc.set_threshold).
+_COLLECTIONS: Final = (5_000, 10, 10)
+# What glibc takes from the system, and returns when it is freed: mallopt(3).
+_MMAP_THRESHOLD: Final = -3
+_LARGE: Final = 1 << 20  # bytes
 
 
 def serve(
@@ -47,32 +51,23 @@ def serve(
     *,
     kubeconfig_path: Path | None,
     ready: Callable[[str], None],
-    processes: int = 1,
 ) -> None:
     """Serve until SIGINT or SIGTERM.
 
-    ``ready`` is called with the URL once requests are answered. Several ``processes``
-    share the store; that in memory is then a file which is deleted at the end. Raises
-    SettingsError, also where the address cannot be bound or a file cannot be read or
-    written, and StoreError.
+    ``ready`` is called with the URL once requests are answered. Raises SettingsError,
+    also where the address cannot be bound or a file cannot be read or written, and
+    StoreError.
     """
     listener.check(settings)
-    if processes > 1:
-        _require_shareable(settings)
     raise_descriptor_limit()
+    _return_memory()
     # The event loop waits for each thread that works (smp.server.work) so long.
     sys.setswitchinterval(_SWITCH)
     # What would fail when everything else is ready.
     if kubeconfig_path:
         check_kubeconfig(kubeconfig_path)
     # Bound first: port 0 gets its number, which the kubeconfig needs.
-    with listening_socket(listener) as listening, ExitStack() as stack:
-        durable = True
-        if processes > 1 and store == "memory:":
-            # Processes have no memory in common that objects could be in.
-            directory = stack.enter_context(TemporaryDirectory(prefix="smp-"))
-            store = f"sqlite:{Path(directory) / 'objects.db'}"
-            durable = False
+    with open_listening_socket(listener) as listening:
         url = listener.url(listening.getsockname()[1])
 
         def on_ready() -> None:
@@ -84,38 +79,26 @@ def serve(
                 write_kubeconfig(kubeconfig_path, config)
             ready(url)
 
-        async def run(parent: Connection | None, on_ready: Callable[[], None]) -> None:
+        async def run() -> None:
             # Here, as the store and the application belong to the event loop.
-            app = create_app(open_store(store, durable=durable), settings)
+            app = create_app(open_store(store), settings)
             server = Server(uvicorn_config(app, listener), app, on_ready)
-            if parent is not None:
-                server.end_with(parent)
             # The lifespan is ours, not uvicorn's: it ends after the last request.
-            async with (
-                app.router.lifespan_context(app),
-                background(collect_garbage(app.state.workers)),
-            ):
+            async with app.router.lifespan_context(app):
+                # What is there now stays: collections need not look at it.
+                gc.set_threshold(*_COLLECTIONS)
+                gc.freeze()
                 await server.serve(sockets=[listening])
 
-        def run_in_loop(
-            parent: Connection | None, on_ready: Callable[[], None]
-        ) -> None:
-            with asyncio.Runner(loop_factory=new_event_loop) as runner:
-                runner.run(run(parent, on_ready))
-
-        if processes > 1:
-            serve_in_processes(processes, run_in_loop, on_ready)
-        else:
-            run_in_loop(None, on_ready)
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            runner.run(run())
 
 
-def _require_shareable(settings: Settings) -> None:
-    """Raise SettingsError where several processes cannot serve together."""
-    if os.name != "posix":
-        raise SettingsError("several processes need a POSIX system")
-    # Each process would allocate the same uids.
-    if settings.seed is not None:
-        raise SettingsError("a seed is for one process")
+def _return_memory() -> None:
+    """Let the memory of large answers go back to the system (Linux with glibc)."""
+    if sys.platform == "linux":
+        with suppress(AttributeError, OSError):
+            ctypes.CDLL("libc.so.6").mallopt(_MMAP_THRESHOLD, _LARGE)
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
@@ -128,59 +111,74 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
 
 
 class Server(uvicorn.Server):
-    """uvicorn, with a callback when it is ready; its shutdown ends the watches."""
+    """uvicorn, with limits of its connections and an end at once.
+
+    ``on_ready`` is called when it is ready. Its shutdown ends the watches.
+    """
+
+    # main_loop, startup and shutdown are the hooks that uvicorn has.
 
     def __init__(
         self, config: uvicorn.Config, app: Starlette, on_ready: Callable[[], None]
     ) -> None:
-        # startup and shutdown are the hooks that uvicorn has.
         super().__init__(config)
-        self._app = app
+        self._state: ServerState = app.state.server
         self._on_ready = on_ready
-        self._accepting: list[asyncio.Task[None]] = []
+        self._loop = asyncio.get_running_loop()
+        self._ending = asyncio.Event()
+        settings = self._state.settings
+        connections = Connections(
+            config.loaded_app,
+            most_connections(),
+            settings.send_timeout,
+            settings.max_unsent,
+        )
+        config.loaded_app = connections
+        http = connections.around(config.http_protocol_class)
+        # uvicorn calls it, and looks at it no further.
+        config.http_protocol_class = http  # type: ignore[assignment]
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, and tell that it is ready."""
-        # uvicorn would accept all connections that come.
-        await super().startup(sockets=[])
-        settings: Settings = self._app.state.settings
-        connections = Connections(
-            most_connections(), settings.send_timeout, settings.max_unsent
-        )
-        http = timed(self.config.http_protocol_class, connections)
+        await super().startup(sockets)
+        try:
+            self._on_ready()
+        except BaseException:
+            await self.shutdown(sockets)
+            raise
 
-        def protocol() -> asyncio.Protocol:
-            connection: asyncio.Protocol = http(
-                config=self.config,
-                server_state=self.server_state,
-                app_state=self.lifespan.state,
-            )
-            return connection
+    async def main_loop(self) -> None:
+        """Serve until ``end``; uvicorn would look at it ten times a second."""
+        serving = asyncio.create_task(super().main_loop())
+        await self._ending.wait()
+        serving.cancel()
 
-        for listening in sockets or ():
-            accepting = connections.accept(listening, protocol, self.config.ssl)
-            self._accepting.append(asyncio.create_task(accepting))
-        self._on_ready()
+    def end(self) -> None:
+        """Stop gracefully; this may be called from any thread."""
+        self.should_exit = True
+        # RuntimeError: the event loop is closed, as it has ended already.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._ending.set)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the watches and wait for the requests in flight."""
-        for task in self._accepting:
+        # Watches never finish by themselves.
+        self._state.stopping.set()
+        for listening in self.servers:
+            listening.close()
+        for each in sockets or ():
+            each.close()
+        serving = self.server_state
+        for connection in [*serving.connections]:
+            connection.shutdown()
+        grace = self.config.timeout_graceful_shutdown
+        with suppress(TimeoutError):
+            async with asyncio.timeout(grace):
+                # uvicorn has no event for it.
+                while (serving.connections or serving.tasks) and not self.force_exit:  # noqa: ASYNC110
+                    await asyncio.sleep(_POLL)
+        for task in serving.tasks:
             task.cancel()
-        await asyncio.gather(*self._accepting, return_exceptions=True)
-        # Watches never finish by themselves, and uvicorn waits for open requests.
-        self._app.state.stopping.set()
-        await super().shutdown(sockets)
-
-    def end_with(self, parent: Connection) -> None:
-        """Stop gracefully when the other end of a connection is closed."""
-        loop = asyncio.get_running_loop()
-
-        def end() -> None:
-            # It stays readable.
-            loop.remove_reader(parent)
-            self.should_exit = True
-
-        loop.add_reader(parent, end)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - uvicorn's signature
         """Stop gracefully at the first signal, at once at the second.
@@ -189,7 +187,7 @@ class Server(uvicorn.Server):
         success, so the process exits with 0.
         """
         self.force_exit: bool = self.should_exit
-        self.should_exit = True
+        self.end()
 
 
 def uvicorn_config(
@@ -235,7 +233,7 @@ def uvicorn_config(
 
 
 @contextmanager
-def listening_socket(listener: Listener) -> Iterator[socket.socket]:
+def open_listening_socket(listener: Listener) -> Iterator[socket.socket]:
     """Listen until the end of the block. Raises SettingsError."""
     # With the protocol given, asyncio knows that it is TCP and sends small packets at
     # once (TCP_NODELAY).

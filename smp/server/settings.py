@@ -10,12 +10,12 @@ from typing import Final, get_args
 
 import msgspec
 
+from smp._values.options import BOOLEANS, require_options
+from smp._values.values import JSONObject
 from smp.errors import SmpError
 from smp.handler import Limits
-from smp.options import BOOLEANS, require_options
 from smp.schema.catalog import Catalog, kubernetes
 from smp.unions import PROFILES, OnConflict
-from smp.values import JSONObject
 
 # Addresses that mean every address of the machine, and the one to reach them from here.
 _CLIENT_HOSTS: Final = {
@@ -144,7 +144,9 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "watch_timeout": _NUMBER,
     "send_timeout": _NUMBER,
     "max_unsent": (int,),
+    "max_arriving": (int,),
     "seed": (int, type(None)),
+    "webhooks": (dict,),
 }
 
 
@@ -157,10 +159,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     only requests addressed to this machine are answered. ``profile``, ``on_conflict``
     and ``ratchet`` are those of the handler's options. ``max_in_flight`` bounds the
     requests answered at one time, watches excepted; of these there are ``max_watches``.
-    A client that reads nothing of an answer for ``send_timeout`` is disconnected, and
-    the slowest ones where clients have not read ``max_unsent`` bytes in all. With a
-    ``seed`` the random parts of new objects, such as their uids, are the same in each
-    run.
+    A request whose body has not arrived is none of these; of such bodies there are at
+    most ``max_arriving`` bytes. A client that reads nothing of an answer for
+    ``send_timeout`` is disconnected, and the slowest ones where clients have not read
+    ``max_unsent`` bytes in all. With a ``seed`` the random parts of new objects, such
+    as their uids, are the same in each run. ``webhooks`` says where webhooks are served
+    that a configuration names as a service: ``{"shop/hooks": "http://127.0.0.1:9443"}``
+    for the service hooks in the namespace shop. A name may go on with a path, or be the
+    begin of a URL.
     """
 
     token: str = ""
@@ -178,8 +184,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     request_timeout: float = 60
     watch_timeout: float = 1800
     send_timeout: float = 30
-    max_unsent: int = 128 << 20
+    max_unsent: int = 64 << 20
+    max_arriving: int = 128 << 20
     seed: int | None = None
+    webhooks: Mapping[str, str] = {}
 
     def __post_init__(self) -> None:
         """Raise SmpError (code invalid-option) for another value of a setting."""

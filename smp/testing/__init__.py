@@ -4,9 +4,18 @@
 packages of the extra ``server``.
 """
 
-from smp.testing._faults import KubernetesApiError
+from smp.testing._faults import KubernetesApiError, KubernetesApiWarning
 from smp.testing._kubernetes_api import KubernetesApi
 from smp.testing._server import Snapshot
 from smp.testing._traffic import Request
+from smp.testing._webhooks import ServedWebhook, WebhookHandler
 
-__all__ = ["KubernetesApi", "KubernetesApiError", "Request", "Snapshot"]
+__all__ = [
+    "KubernetesApi",
+    "KubernetesApiError",
+    "KubernetesApiWarning",
+    "Request",
+    "ServedWebhook",
+    "Snapshot",
+    "WebhookHandler",
+]

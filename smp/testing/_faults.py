@@ -22,7 +22,8 @@ from smp.handler import (
 )
 from smp.paths import Path
 from smp.server.endpoints.auth import UnauthorizedError
-from smp.server.endpoints.dispatch import DeadlineError, TooManyRequestsError
+from smp.server.endpoints.bodies import TooManyRequestsError
+from smp.server.endpoints.dispatch import DeadlineError
 from smp.server.endpoints.middleware import InternalError
 from smp.server.endpoints.responses import error_response
 from smp.server.errors import UnknownResourceError, forbidden
@@ -43,6 +44,10 @@ VERBS: Final = (
 
 _SPEC: Final = Path() / "spec"
 _TOO_MANY_REQUESTS: Final = 429
+
+
+class KubernetesApiWarning(UserWarning):
+    """A warning of the server about a write: a header Warning of its answer."""
 
 
 class KubernetesApiError(SmpError):

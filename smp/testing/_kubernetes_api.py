@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from smp.objects import Objects, objects_of
+from smp.documents.objects import Objects, objects_of
 from smp.server.kubeconfig import kubeconfig, write_kubeconfig
 from smp.server.settings import Settings
 from smp.testing._clients import client
-from smp.testing._faults import Fault
+from smp.testing._faults import Fault, KubernetesApiError, KubernetesApiWarning
 from smp.testing._process import ServerProcess
 from smp.testing._server import Snapshot
 from smp.testing._thread import ServerThread
 from smp.testing._traffic import Request
+from smp.testing._webhooks import ServedWebhook, WebhookHandler
 
 
 class KubernetesApi:
@@ -48,6 +50,7 @@ class KubernetesApi:
                 settings = Settings(seed=0)
             self._server: ServerProcess | ServerThread = start(settings)
             starting.callback(self._server.stop)
+            starting.callback(self._warn)
             self.url: str = self._server.url
             self.kubeconfig: Path = Path(directory, "kubeconfig")
             write_kubeconfig(self.kubeconfig, kubeconfig(self.url))
@@ -89,10 +92,60 @@ class KubernetesApi:
         Raises KubernetesApiError with the message of the server, UnknownResourceError,
         DocumentError, ObjectError and OSError.
         """
-        stored: list[dict[str, Any]] = self._server.call(
-            "apply", [given.object for given in objects_of(objects)], self.namespace
+        given = [each.object for each in objects_of(objects)]
+        try:
+            stored: list[dict[str, Any]] = self._server.call(
+                "apply", given, self.namespace
+            )
+        finally:
+            self._warn()
+        return stored
+
+    def set_status(
+        self, obj: Mapping[str, Any], status: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Merge a status into that of a stored object, as a controller does.
+
+        Of ``obj`` count its apiVersion, kind, name and namespace: it may be what
+        ``apply`` returned. Returns the object as it is stored. Raises
+        KubernetesApiError and UnknownResourceError.
+        """
+        stored: dict[str, Any] = self._server.call(
+            "set_status", dict(obj), dict(status), self.namespace
         )
         return stored
+
+    def collect_garbage(self) -> list[str]:
+        """Play the garbage collector: delete what has owners of which none is left.
+
+        What was deleted with the propagation policy ``Foreground`` or ``Orphan``, and
+        waits for the garbage collector, is deleted then. Returns what was deleted:
+        ``["pods/web-1"]``. Without it dependents stay, as no controller runs.
+        """
+        deleted: list[str] = self._server.call("collect_garbage")
+        return deleted
+
+    def webhook(
+        self, handler: WebhookHandler, at: str = "default/webhook"
+    ) -> ServedWebhook:
+        """Serve a function as a webhook; configurations name it as a service.
+
+        ``at`` is ``NAMESPACE/NAME`` of the service in the ``clientConfig``, which may
+        go on with a path where several webhooks are behind one service, or the begin
+        of a URL. No Service has to exist, and the ``caBundle`` is not looked at.
+
+        The function gets the request of an AdmissionReview. It returns None or True to
+        allow it, False or a text to deny it, a list of operations of a JSON Patch, or
+        the response of the review without its uid: a dict, whose ``patch`` may be such
+        a list. What it raises is logged, and the server says that the call failed. It
+        runs on a thread of its own, and may send requests to the server.
+
+        It is served until ``stop``, and its name is forgotten by ``reset``.
+        """
+        served = ServedWebhook(handler)
+        self._open.callback(served.stop)
+        self._server.call("serve_webhook", at, served.url)
+        return served
 
     def snapshot(self) -> Snapshot:
         """Return all objects of the server."""
@@ -148,12 +201,23 @@ class KubernetesApi:
             yield
         finally:
             self.clear_faults()
+            self._warn()
+
+    def _warn(self) -> None:
+        """Tell the test what the server warned of."""
+        texts: list[str] = []
+        # A server that was ended has nothing to tell any more.
+        with suppress(KubernetesApiError):
+            texts = self._server.call("take_warnings")
+        for text in texts:
+            warnings.warn(text, KubernetesApiWarning, stacklevel=3)
 
     def reset(self) -> None:
         """Bring the server back to its start: no objects, faults or requests."""
         self.clear_faults()
         self.restore(self._initial)
         self.clear_requests()
+        self._server.call("forget_webhooks")
         self.namespace = "default"
 
     def fail_next(
@@ -205,7 +269,10 @@ class KubernetesApi:
 
     @property
     def requests(self) -> list[Request]:
-        """The requests that were answered, in their order, the last 10,000 of them."""
+        """The requests that were answered, in their order.
+
+        These are the last 10,000, and those whose bodies have 64 MB in all.
+        """
         requests: list[Request] = self._server.call("requests")
         return requests
 

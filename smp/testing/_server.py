@@ -9,22 +9,26 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from starlette.applications import Starlette
 
+from smp._values.values import JSONObject, as_object, as_text
 from smp.server.app import create_app
-from smp.server.objects.metadata import with_metadata
+from smp.server.objects.metadata import set_metadata
 from smp.server.objects.resources import Resource
+from smp.server.registry.deletion import resume_deletions
+from smp.server.registry.state import ServerState
 from smp.server.run import Server, uvicorn_config
 from smp.server.settings import Listener, Settings
 from smp.server.store import Store
 from smp.server.store.memory import MemoryStore
+from smp.testing._collector import collect_garbage
 from smp.testing._faults import Fault, KubernetesApiError
-from smp.testing._traffic import Request, Traffic
-from smp.values import JSONObject, as_object, as_text
+from smp.testing._traffic import Request, Traffic, read_warnings
 
 if TYPE_CHECKING:
     import httpx
 
 _GRACE: Final = 1  # seconds that requests in flight have to finish
 _APPLY: Final = "application/apply-patch+yaml"
+_MERGE: Final = "application/merge-patch+json"
 _QUERY: Final = {"fieldManager": "smp-testing", "force": "true"}
 # Others are in a namespace, or are served, once these are there.
 _FIRST: Final = {"Namespace": 0, "CustomResourceDefinition": 0}
@@ -49,33 +53,46 @@ class TestServer:
 
     def __init__(self, app: Starlette, store: Store, traffic: Traffic) -> None:
         self._app = app
+        self._state: ServerState = app.state.server
         self._store = store
         self._traffic = traffic
 
     async def snapshot(self) -> Snapshot:
-        """Return all objects."""
-        page = await self._store.list("")
-        objects = {item.key: item.value for item in page.items}
-        return Snapshot(objects, self._app.state.randomness.getstate())
+        """Return all objects, without those that are being deleted with their parent.
+
+        What waits for finalizers is among them.
+        """
+        async with self._state.at_rest():
+            page = await self._store.list("")
+            objects = {item.key: item.value for item in page.items}
+            return Snapshot(objects, self._state.randomness.getstate())
 
     async def restore(self, snapshot: Snapshot) -> None:
         """Write what differs from a snapshot."""
-        wanted = snapshot.objects
-        page = await self._store.list("")
-        current = {item.key: item for item in page.items}
-        for key, item in current.items():
-            value = wanted.get(key)
-            if value is None:
-                await self._store.delete(key, item.revision)
-            elif value != item.value:
-                await self._store.swap(key, value, item.revision)
-        for key, value in wanted.items():
-            if key not in current:
-                await self._store.create(key, value)
-        self._app.state.randomness.setstate(snapshot.randomness)
-        # At once, not when the server gets the events: custom resources may have come
-        # or gone.
-        await self._app.state.kinds.load()
+        async with self._state.at_rest():
+            await self._write(snapshot.objects)
+            self._state.randomness.setstate(snapshot.randomness)
+            # At once, not when the server gets the events: custom resources may have
+            # come or gone.
+            await self._state.kinds.load()
+            await resume_deletions(self._state)
+
+    async def _write(self, wanted: Mapping[str, bytes]) -> None:
+        """Write what differs, until nothing does: requests may be under way."""
+        while True:
+            page = await self._store.list("")
+            current = {item.key: item for item in page.items}
+            if {key: item.value for key, item in current.items()} == wanted:
+                return
+            for key, item in current.items():
+                value = wanted.get(key)
+                if value is None:
+                    await self._store.delete(key, item.revision)
+                elif value != item.value:
+                    await self._store.swap(key, value, item.revision)
+            for key, value in wanted.items():
+                if key not in current:
+                    await self._store.create(key, value)
 
     async def apply(
         self, objects: Sequence[JSONObject], namespace: str
@@ -94,33 +111,50 @@ class TestServer:
     async def _apply(
         self, client: httpx.AsyncClient, obj: JSONObject, namespace: str
     ) -> JSONObject:
-        resource: Resource = self._app.state.kinds.resources.of_kind(
-            as_text(obj.get("apiVersion")), as_text(obj.get("kind"))
-        )
+        resource = self._resource(obj)
         absent: dict[str, Any] = dict.fromkeys(_SET_BY_SERVER)
-        obj = with_metadata(obj, **absent)
-        metadata = as_object(obj["metadata"])
-        path = resource.prefix
-        if resource.namespaced:
-            path += f"/namespaces/{as_text(metadata.get('namespace')) or namespace}"
-        path += f"/{resource.plural}/{as_text(metadata.get('name'))}"
-        paths = [path]
+        obj = set_metadata(obj, **absent)
+        path = _path(resource, obj, namespace)
+        stored = await self._patch(client, path, obj, _APPLY)
         # A server ignores the status in a write of the object.
         if "status" in obj and resource.status:
-            paths.append(f"{path}/status")
-        stored: JSONObject = {}
-        for path in paths:
-            answer = await client.patch(
-                path,
-                params=_QUERY,
-                content=msgspec.json.encode(obj),
-                headers={"content-type": _APPLY},
-            )
-            body = as_object(answer.json())
-            if answer.is_error:
-                raise KubernetesApiError(as_text(body.get("message")))
-            stored = body
+            stored = await self._patch(client, f"{path}/status", obj, _APPLY)
         return stored
+
+    def _resource(self, obj: JSONObject) -> Resource:
+        return self._state.kinds.resources.of_kind(
+            as_text(obj.get("apiVersion")), as_text(obj.get("kind"))
+        )
+
+    async def _patch(
+        self, client: httpx.AsyncClient, path: str, patch: JSONObject, media_type: str
+    ) -> JSONObject:
+        """Send a patch of the test, and return what is stored then."""
+        answer = await client.patch(
+            path,
+            params=_QUERY if media_type == _APPLY else {},
+            content=msgspec.json.encode(patch),
+            headers={"content-type": media_type},
+        )
+        self._traffic.untold.extend(
+            [f"{path}: {text}" for text in read_warnings(answer.headers.raw)]
+        )
+        body = as_object(answer.json())
+        if answer.is_error:
+            raise KubernetesApiError(as_text(body.get("message")))
+        return body
+
+    async def set_status(
+        self, obj: JSONObject, status: JSONObject, namespace: str
+    ) -> JSONObject:
+        """Merge a status into that of an object, and return the object."""
+        path = f"{_path(self._resource(obj), obj, namespace)}/status"
+        async with self._client() as client:
+            return await self._patch(client, path, {"status": status}, _MERGE)
+
+    async def collect_garbage(self) -> list[str]:
+        """Delete the dependents of what is gone."""
+        return await collect_garbage(self._state)
 
     async def delete_namespace(self, name: str) -> None:
         """Delete a namespace; its objects follow in the background."""
@@ -147,9 +181,32 @@ class TestServer:
         """Return the requests that were answered."""
         return [*self._traffic.requests]
 
+    async def take_warnings(self) -> list[str]:
+        """Return the warnings of writes since the last time."""
+        untold = [*self._traffic.untold]
+        self._traffic.untold.clear()
+        return untold
+
+    async def serve_webhook(self, place: str, url: str) -> None:
+        """Call the webhooks of a service, or of the begin of a URL, at a URL."""
+        self._state.webhook_urls[place] = url
+
+    async def forget_webhooks(self) -> None:
+        """Call no webhook elsewhere than its configuration says."""
+        self._state.webhook_urls.clear()
+
     async def clear_requests(self) -> None:
         """Forget the requests so far."""
-        self._traffic.requests.clear()
+        self._traffic.forget()
+
+
+def _path(resource: Resource, obj: JSONObject, namespace: str) -> str:
+    """Return the path of an object; ``namespace`` is that of one that names none."""
+    metadata = as_object(obj["metadata"])
+    path = resource.prefix
+    if resource.namespaced:
+        path += f"/namespaces/{as_text(metadata.get('namespace')) or namespace}"
+    return f"{path}/{resource.plural}/{as_text(metadata.get('name'))}"
 
 
 async def run(

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from smp.server.run import Server, listening_socket
+from smp.server.run import Server, open_listening_socket
 from smp.server.settings import Listener, Settings
 from smp.testing._faults import KubernetesApiError
 from smp.testing._server import TestServer, run
@@ -54,12 +54,12 @@ class ServerThread:
 
     def stop(self) -> None:
         """End the server and its thread; a second time does nothing."""
-        self._running.server.should_exit = True
+        self._running.server.end()
         self._thread.join()
 
     def _run(self) -> None:
         try:
-            with listening_socket(_LISTENER) as listening:
+            with open_listening_socket(_LISTENER) as listening:
                 url = _LISTENER.url(listening.getsockname()[1])
 
                 def ready(server: Server, test_server: TestServer) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import deque
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any, Final
 from urllib.parse import parse_qsl
@@ -13,14 +15,18 @@ from msgspec import structs
 from starlette.applications import Starlette
 from starlette.types import Message, Receive, Scope, Send
 
+from smp._values.values import as_object
 from smp.documents import read_first
 from smp.errors import SmpError
+from smp.server.endpoints.call import CALL, Call
 from smp.server.registry.kinds import Kinds
 from smp.server.registry.target import Target
 from smp.testing._faults import Fault
-from smp.values import as_object
 
 _MOST: Final = 10_000  # requests that are kept
+_MOST_BYTES: Final = 64 << 20  # of their bodies
+_READS: Final = frozenset({"", "get", "list", "watch"})
+_QUOTED: Final = re.compile(r"\\(.)")
 _SECRETS: Final = frozenset({"authorization", "cookie", "proxy-authorization"})
 
 
@@ -29,8 +35,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     Names of ``headers`` are in lower case, and those with secrets are left out. Of a
     repeated parameter or header the last value counts. A ``status`` of 0: the client
-    left before it was answered. ``verb``, ``resource`` (``deployments.apps``),
-    ``subresource``, ``namespace`` and ``name`` are empty where it is not about objects.
+    left before it was answered. ``warnings`` are the texts of the answer's headers
+    Warning, ``annotations`` the audit annotations of webhooks and policies. ``verb``,
+    ``resource`` (``deployments.apps``), ``subresource``, ``namespace`` and ``name`` are
+    empty where it is not about objects.
     """
 
     method: str
@@ -44,6 +52,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     subresource: str = ""
     namespace: str = ""
     name: str = ""
+    warnings: tuple[str, ...] = ()
+    annotations: dict[str, str] = {}
 
     @property
     def body(self) -> Any:
@@ -59,18 +69,44 @@ class Traffic:
 
     def __init__(self, app: Starlette) -> None:
         self._app = app
-        self.requests: deque[Request] = deque(maxlen=_MOST)
+        self.requests: deque[Request] = deque()
+        self._size = 0  # of their bodies
         self.faults: list[Fault] = []
+        # Warnings of writes that the test has not been told.
+        self.untold: deque[str] = deque(maxlen=_MOST)
+
+    def _keep(self, request: Request) -> None:
+        """Keep a request, in place of the oldest ones where there is no room."""
+        self.requests.append(request)
+        self._size += len(request.content)
+        while len(self.requests) > 1 and (
+            len(self.requests) > _MOST or self._size > _MOST_BYTES
+        ):
+            self._size -= len(self.requests.popleft().content)
+
+    def forget(self) -> None:
+        """Forget the requests so far."""
+        self.requests.clear()
+        self._size = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, as a fault wants it or as the server does."""
         content = bytearray()
         status = 0
+        warnings: tuple[str, ...] = ()
         target = await self._target(scope)
         verb = _verb(scope, target) if target else ""
 
         def record() -> None:
-            self.requests.append(_request(scope, bytes(content), status, verb, target))
+            request = _request(scope, bytes(content), status, verb, target)
+            call: Call | None = scope.get(CALL)
+            annotations = call.admission.annotations if call and call.admission else {}
+            self._keep(
+                structs.replace(request, warnings=warnings, annotations=annotations)
+            )
+            if verb not in _READS:
+                place = f"{request.method} {request.path}"
+                self.untold.extend([f"{place}: {text}" for text in warnings])
 
         async def receive_and_note() -> Message:
             message = await receive()
@@ -78,10 +114,11 @@ class Traffic:
             return message
 
         async def send_and_note(message: Message) -> None:
-            nonlocal status
+            nonlocal status, warnings
             # Before the client has the answer, so that its test finds the request.
             if message["type"] == "http.response.start":
                 status = message["status"]
+                warnings = tuple(read_warnings(message["headers"]))
                 record()
             await send(message)
 
@@ -113,7 +150,7 @@ class Traffic:
         else:
             return None
         # What is not served is answered by the server.
-        kinds: Kinds = self._app.state.kinds
+        kinds: Kinds = self._app.state.server.kinds
         try:
             return await kinds.locate(group, version, path)
         except SmpError:
@@ -149,7 +186,15 @@ class Traffic:
         if seconds:
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
-                    await self._app.state.stopping.wait()
+                    await self._app.state.server.stopping.wait()
+
+
+def read_warnings(headers: Iterable[tuple[bytes, bytes]]) -> Iterator[str]:
+    """Yield the texts of the headers Warning (RFC 7234, section 5.5)."""
+    for name, value in headers:
+        if name.lower() == b"warning":
+            quoted = value.decode().removeprefix('299 - "').removesuffix('"')
+            yield _QUOTED.sub(r"\1", quoted)
 
 
 def _verb(scope: Scope, target: Target) -> str:

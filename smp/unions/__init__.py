@@ -8,21 +8,29 @@ nothing is cleared) and ``off``.
 
 from __future__ import annotations
 
-from smp.unions._normalize import NormalizationRule, raise_problems
+from smp.unions._normalize import NormalizationRule
+from smp.unions._normalize import raise_problems as raise_problems
 from smp.unions._operations import (
     CONTRADICTION_INTEREST,
     NORMALIZATION_INTERESTS,
     VALIDATION_INTERESTS,
     OnConflict,
-    acts_unasked,
-    contradictions,
     normalize_unions,
     validate_unions,
-    without_unchosen_defaults,
 )
-from smp.unions._profiles import MANY, OFF, PROFILES, Rule, profile_named
+from smp.unions._operations import (
+    acts_unasked as acts_unasked,
+)
+from smp.unions._operations import (
+    contradictions as contradictions,
+)
+from smp.unions._operations import (
+    without_unchosen_defaults as without_unchosen_defaults,
+)
+from smp.unions._profiles import MANY, OFF, PROFILES, Rule
+from smp.unions._profiles import profile_named as profile_named
 from smp.unions._results import Change, Normalization
-from smp.unions._servers import stock_server_warnings
+from smp.unions._servers import stock_server_warnings as stock_server_warnings
 from smp.unions._validate import ContradictionRule, ValidationRule
 
 __all__ = [
@@ -39,12 +47,6 @@ __all__ = [
     "OnConflict",
     "Rule",
     "ValidationRule",
-    "acts_unasked",
-    "contradictions",
     "normalize_unions",
-    "profile_named",
-    "raise_problems",
-    "stock_server_warnings",
     "validate_unions",
-    "without_unchosen_defaults",
 ]

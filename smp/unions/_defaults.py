@@ -7,12 +7,12 @@ object after another member than the defaulted one was chosen.
 
 from __future__ import annotations
 
+from smp._values.values import JSON, JSONObject, as_object
 from smp.schema.model import ObjectType, Type
 from smp.schema.plan import Interest
 from smp.schema.walk import Place, Rule
 from smp.unions._profiles import Choice, Profile, profile_of
-from smp.unions._situation import UnionFacts, choice, discriminator_value, selected
-from smp.values import JSON, JSONObject, as_object
+from smp.unions._situation import UnionFacts, choice, discriminator_value, select
 
 
 class DefaultedUnions:
@@ -22,7 +22,7 @@ class DefaultedUnions:
         self.unions = unions
 
 
-class DefaultsInterest(Interest):
+class MemberDefaultsInterest(Interest):
     """Object types with unions."""
 
     def __init__(self, profile: Profile) -> None:
@@ -41,7 +41,7 @@ class DefaultsInterest(Interest):
         )
 
 
-class DefaultsRule(Rule):
+class MemberDefaultsRule(Rule):
     """Removes the members that defaults added beside another choice."""
 
     def leave(self, place: Place, value: JSON, facts: object | None) -> JSON:
@@ -49,18 +49,18 @@ class DefaultsRule(Rule):
         # An object that a default added as a whole stays as the schema has it.
         if isinstance(facts, DefaultedUnions) and isinstance(place.old, dict):
             for union in facts.unions:
-                value = _without_unchosen(union, place.old, as_object(value))
+                value = _drop_unchosen(union, place.old, as_object(value))
         return value
 
 
-def _without_unchosen(
+def _drop_unchosen(
     facts: UnionFacts, undefaulted: JSONObject, defaulted: JSONObject
 ) -> JSONObject:
     union, profile = facts.union, facts.profile
     members_before = facts.members_set(undefaulted)
     value = discriminator_value(union, profile, defaulted)
     meaning = choice(union, value, profile)
-    chosen = selected(union, value, profile)
+    chosen = select(union, value, profile)
     unchosen: list[str] = []
     for name in facts.members_set(defaulted):
         if name in members_before:

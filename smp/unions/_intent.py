@@ -1,11 +1,43 @@
-"""What a patch asks for at a place: which members it sets, and which it removes."""
+"""What a request asks for at a place: which members it sets, and which it removes."""
 
 from __future__ import annotations
 
+from typing import Protocol
+
+from smp._strategic import REPLACE, PatchObject, read_object
+from smp._values.values import ABSENT, JSON, Absent, JSONArray, as_list, as_object, same
 from smp.schema.model import Field
 from smp.schema.walk import Key, KeyIndex, Place, key_of
-from smp.strategic import REPLACE, PatchObject, read_object
-from smp.values import ABSENT, JSON, Absent, JSONArray, as_list
+
+
+class Intent(Protocol):
+    """What a request asks for an object."""
+
+    def sets(self, name: str) -> bool:
+        """Tell whether the request gives a field a value."""
+
+    def removes(self, name: str) -> bool:
+        """Tell whether the request removes a field, so that nothing may restore it."""
+
+
+class UpdateIntent:
+    """What an update asks for that is no merge patch: what it makes another value.
+
+    What a client sends back as it was is no wish of its own: it may not know the field.
+    """
+
+    def __init__(self, place: Place) -> None:
+        self._former = as_object(place.likely)
+        self._new = as_object(place.new)
+
+    def sets(self, name: str) -> bool:
+        """Tell whether a field has another value than before."""
+        value = self._new.get(name)
+        return value is not None and not same(value, self._former.get(name))
+
+    def removes(self, name: str) -> bool:  # noqa: ARG002  # the protocol's
+        """Tell that nothing is removed on purpose: the client may not know a field."""
+        return False
 
 
 class PatchIntent:
@@ -90,20 +122,28 @@ class ElementIntents:
 
 
 class Intents:
-    """What a patch asks for, found for a place when a rule wants to know."""
+    """What a request asks for, found for a place when a rule wants to know.
 
-    def __init__(self, patch: JSON | Absent) -> None:
+    ``patch`` is a merge patch. Without one the update itself tells, where the request
+    is ``whole``, and nothing is asked for otherwise.
+    """
+
+    def __init__(self, patch: JSON | Absent, *, whole: bool = False) -> None:
         self._root = PatchIntent(patch, replaced=False)
         self._intents: dict[Place, PatchIntent] = {}
+        self.whole = whole and patch is ABSENT
 
-    def at(self, place: Place) -> PatchIntent:
-        """Return what the patch asks for at a place."""
+    def at(self, place: Place) -> Intent:
+        """Return what the request asks for at a place."""
+        return UpdateIntent(place) if self.whole else self._of_patch(place)
+
+    def _of_patch(self, place: Place) -> PatchIntent:
         parent = place.parent
         if parent is None:
             return self._root
         intent = self._intents.get(place)
         if intent is None:
-            above = self.at(parent)
+            above = self._of_patch(parent)
             if place.index < 0:
                 field = parent.node.type.field(place.name)
                 intent = above.member(place.name, field)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from smp._values.values import ABSENT, JSON, Absent, JSONObject, as_object, same
 from smp.errors import ApplyWarning, Option, SchemaError, UnionConflictError, UnionError
 from smp.schema.model import ListType, ObjectType, Type
 from smp.schema.plan import Interest, Plan
 from smp.schema.union_groups import UnionGroup
 from smp.schema.walk import Place, Rule, Walk
-from smp.unions._intent import Intents, PatchIntent
+from smp.unions._intent import Intent, Intents
 from smp.unions._profiles import (
     KEP_1027,
     KEP_1027_DRAFT,
@@ -26,7 +27,6 @@ from smp.unions._profiles import (
 from smp.unions._profiles import Rule as Row
 from smp.unions._results import Change
 from smp.unions._situation import UnionFacts, discriminator_value
-from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, same
 
 
 class UnionsOfType:
@@ -91,12 +91,14 @@ class NormalizationRule(Rule):
         *,
         clear_conflicts: bool,
         applied: bool = False,
+        whole: bool = False,
     ) -> None:
         self.changes: list[Change] = []
         self.warnings: list[ApplyWarning] = []
         self.problems: list[UnionError] = []
         self._plan = plan
-        self._intents = Intents(patch)
+        self._intents = Intents(patch, whole=whole)
+        self._request = "request" if self._intents.whole else "patch"
         self._clear_conflicts = clear_conflicts
         # Whether the patch is a configuration that server-side apply has merged.
         self._applied = applied
@@ -197,7 +199,7 @@ class NormalizationRule(Rule):
         union: UnionGroup,
         wanted: dict[str, JSON | Absent],
         row: Row,
-        intent: PatchIntent,
+        intent: Intent,
     ) -> JSONObject:
         changed = {
             name: value
@@ -207,7 +209,7 @@ class NormalizationRule(Rule):
         if not changed:
             return new
         path = place.path
-        # The patch gives a value to a member, and asks for another one.
+        # The request gives a value to a member, and asks for another one.
         conflicting = [
             name
             for name, value in changed.items()
@@ -221,7 +223,8 @@ class NormalizationRule(Rule):
                 name="on_conflict", value="clear", effect="lets the discriminator win"
             )
             problem = UnionConflictError(
-                "the patch sets this member of a union and asks for another one",
+                f"the {self._request} sets this member of a union and asks for another"
+                " one",
                 path=path / conflicting[0],
                 option=option,
             )
@@ -234,7 +237,7 @@ class NormalizationRule(Rule):
             if name in conflicting:
                 # KEP-1027 of 2019, Future Work: normalizing "will either clear the
                 # value sent if the discriminator changes", or the discriminator.
-                message = f"the patch sets this field; {sentence}"
+                message = f"the {self._request} sets this field; {sentence}"
                 self.warnings.append(
                     ApplyWarning("union-conflict", path / name, message)
                 )
@@ -269,7 +272,7 @@ def outcome(
     now: Situation,
     profile: Profile,
     old: JSONObject,
-    intent: PatchIntent,
+    intent: Intent,
 ) -> dict[str, JSON | Absent]:
     """Return what an action makes of the fields of a union: a value, or ABSENT."""
     keep: list[str] = []

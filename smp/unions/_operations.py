@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeAlias
 
+from smp._values.plain import not_an_object, over_json, plain
+from smp._values.values import ABSENT, JSON, JSONObject, as_object, show
 from smp.errors import UnionError
-from smp.plain import not_an_object, over_json, plain
 from smp.schema.model import Schema
 from smp.schema.plan import Interest, Interests, acts_on_unchanged, plan_of
 from smp.schema.walk import Walk
-from smp.unions._defaults import DefaultsInterest, DefaultsRule
+from smp.unions._defaults import MemberDefaultsInterest, MemberDefaultsRule
 from smp.unions._normalize import (
     NormalizationInterest,
     NormalizationRule,
@@ -20,10 +21,9 @@ from smp.unions._profiles import OFF, PROFILES, profile_named, unknown_profile
 from smp.unions._results import Normalization
 from smp.unions._validate import (
     DESIRED,
-    ValidationInterest,
+    UnionValidationInterest,
     ValidationRule,
 )
-from smp.values import ABSENT, JSON, JSONObject, as_object, shown
 from smp.violations import Violation
 
 OnConflict: TypeAlias = Literal["error", "clear"]
@@ -34,9 +34,9 @@ NORMALIZATION_INTERESTS: Final[Mapping[str, Interest]] = {
     name: NormalizationInterest(profile) for name, profile in PROFILES.items()
 }
 VALIDATION_INTERESTS: Final[Mapping[str, Interest]] = {
-    name: ValidationInterest(profile) for name, profile in PROFILES.items()
+    name: UnionValidationInterest(profile) for name, profile in PROFILES.items()
 }
-CONTRADICTION_INTEREST: Final = ValidationInterest(DESIRED)
+CONTRADICTION_INTEREST: Final = UnionValidationInterest(DESIRED)
 _NORMALIZATION: Final = {
     name: Interests(interest) for name, interest in NORMALIZATION_INTERESTS.items()
 }
@@ -45,7 +45,7 @@ _VALIDATION: Final = {
 }
 # Defaults move no element: each is compared with the one at its place.
 _DEFAULTS: Final = {
-    name: Interests(DefaultsInterest(profile), merge_keys=False, map_keys=False)
+    name: Interests(MemberDefaultsInterest(profile), merge_keys=False, map_keys=False)
     for name, profile in PROFILES.items()
 }
 _DESIRED: Final = Interests(CONTRADICTION_INTEREST)
@@ -70,20 +70,22 @@ def normalize_unions(
     """
     if on_conflict not in _ON_CONFLICT:
         raise UnionError(
-            f"unknown treatment of conflicts {shown(on_conflict)}",
+            f"unknown treatment of conflicts {show(on_conflict)}",
             code="unknown-option",
             hint=" or ".join(_ON_CONFLICT),
         )
     if not isinstance(profile, str):
         raise unknown_profile(profile)
-    if new is old and type(new) is dict and profile in schema.at_rest:
+    # What is no schema is found below.
+    at_rest = getattr(schema, "at_rest", ())
+    if new is old and type(new) is dict and profile in at_rest:
         return Normalization(new)
     # Only what changed pays for the guard.
-    return _normalized(old, new, schema, profile, patch, on_conflict)
+    return _normalize(old, new, schema, profile, patch, on_conflict)
 
 
 @over_json("the object", "old", "new", "patch")
-def _normalized(
+def _normalize(
     old: Any,
     new: Any,
     schema: Schema,
@@ -161,7 +163,7 @@ def without_unchosen_defaults(
     _require_object(defaulted)
     plan = plan_of(schema.types, _DEFAULTS[profile])
     return as_object(
-        Walk(plan, [DefaultsRule()]).run(undefaulted, defaulted, schema.type)
+        Walk(plan, [MemberDefaultsRule()]).run(undefaulted, defaulted, schema.type)
     )
 
 

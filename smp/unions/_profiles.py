@@ -7,7 +7,7 @@ done. Conditions that are left out do not matter.
     discriminated   the union has a discriminator
     fresh           there was no such object before (create)
     changed         the discriminator is another one than before
-    chosen          the discriminator is another one than before, and not empty
+    chosen          the discriminator has been set to another value than before
     selects         what the discriminator's value stands for (see ``Choice``)
     members         how many members are set now
     added           how many of them were not set before (on create: all of them)
@@ -23,9 +23,9 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from smp._values.values import show
 from smp.errors import UnionError
 from smp.schema.union_groups import Member, UnionGroup
-from smp.values import shown
 
 Range: TypeAlias = tuple[int, int]
 MANY: Final = 1_000_000
@@ -146,6 +146,10 @@ class Profile(msgspec.Struct, frozen=True):
     rules: tuple[Rule, ...] = ()
     # "" counts as a value of its own where it is an allowed one
     empty_is_a_value: bool = True
+    # where it is, a discriminator that is absent has this value
+    absent_is_empty: bool = True
+    # unions are normalized before a server fills in defaults, of which none is a choice
+    before_defaults: bool = False
     # a value that is mapped to nothing selects the member of that name
     names_select: bool = False
     # the elements of atomic lists are looked at
@@ -181,7 +185,9 @@ KEP_2019: Final = Profile(
         Rule("K5", A.LEAVE, members=(2, MANY), added=(2, MANY)),
         Rule("K6", A.LEAVE, members=(2, MANY), added=(0, 0)),
     ),
-    empty_is_a_value=False,
+    # "" is a choice where an API declares it: each may have a "Nothing" of its own.
+    absent_is_empty=False,
+    before_defaults=True,
 )
 # The first draft of KEP-1027 of 2022: the discriminator always decides.
 KEP_1027_DRAFT: Final = Profile(
@@ -302,7 +308,7 @@ def profile_named(name: object) -> Profile:
 def unknown_profile(name: object) -> UnionError:
     """Make the error for a profile that there is not."""
     return UnionError(
-        f"unknown union profile {shown(name)}",
+        f"unknown union profile {show(name)}",
         code="unknown-profile",
         hint=", ".join(PROFILES),
     )

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from smp._values.values import ABSENT
 from smp.errors import ApplyWarning
 from smp.paths import Path
 from smp.schema.model import ObjectType, Schema, Type
 from smp.schema.union_groups import UnionGroup
 from smp.unions._results import Change
-from smp.values import ABSENT
 
 
 def stock_server_warnings(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from smp._values.values import JSON, Absent, JSONObject, as_object
 from smp.schema.union_groups import Member, UnionGroup
 from smp.unions._profiles import Choice, Profile, Situation
-from smp.values import JSON, Absent, JSONObject, as_object
 
 
 class UnionFacts:
@@ -45,6 +45,9 @@ class UnionFacts:
         before: JSONObject = old if isinstance(old, dict) else {}
         then = discriminator_value(self.union, self.profile, before)
         now = discriminator_value(self.union, self.profile, new)
+        asked = now
+        if self.profile.before_defaults:
+            asked = _write_value(self.union, self.profile, new)
         members = self.members_set(new)
         members_before = self.members_set(before)
         return Situation(
@@ -52,8 +55,9 @@ class UnionFacts:
             fresh=not isinstance(old, dict),
             choice=choice(self.union, now, self.profile),
             changed=then != now,
-            chosen=then != now and bool(now),
-            selected=selected(self.union, now, self.profile),
+            # What was not said was nothing, too.
+            chosen=asked is not None and asked != (then or ""),
+            selected=select(self.union, now, self.profile),
             members=tuple(members),
             added=tuple([name for name in members if name not in members_before]),
         )
@@ -66,27 +70,31 @@ def discriminator_value(
 
     None says that there is none, as distinct from the empty string as a value.
     """
+    value = _write_value(union, profile, obj)
+    # An API server sets the default where the discriminator is absent, or null.
+    return union.default or None if value is None else value
+
+
+def _write_value(union: UnionGroup, profile: Profile, obj: JSONObject) -> str | None:
+    """Return what an object itself says of the discriminator's value, if it does."""
     value = obj.get(union.discriminator) if union.discriminator else None
     if isinstance(value, str) and value:
         return value
-    # An API server sets the default where the discriminator is absent, or null.
-    if value is None and union.default:
-        return union.default
+    if not profile.empty_is_a_value or (value is None and union.default):
+        return None
     # KEP-1027: "" counts only where it is one of the discriminator's values.
-    if profile.empty_is_a_value:
-        if "" in (union.allowed or ()):
-            return ""
-        # A server whose types are of Go takes "" for a value that is absent.
-        if value == "" and union.closed and not union.default and not union.answers:
-            return ""
-    return union.default or None
+    if "" in (union.allowed or ()):
+        return "" if value == "" or profile.absent_is_empty else None
+    # A server whose types are of Go takes "" for a value that is absent.
+    is_refused = union.closed and not union.default and not union.answers
+    return "" if value == "" and is_refused and profile.absent_is_empty else None
 
 
 def choice(union: UnionGroup, value: str | None, profile: Profile) -> Choice:
     """Return what a value of the discriminator stands for."""
     if value is None:
         return Choice.MISSING
-    if selected(union, value, profile) is not None:
+    if select(union, value, profile) is not None:
         return Choice.MEMBER
     if value in union.none:
         # By convention the empty string; an author may choose another value.
@@ -96,7 +104,7 @@ def choice(union: UnionGroup, value: str | None, profile: Profile) -> Choice:
     return Choice.UNKNOWN if union.closed else Choice.UNMAPPED
 
 
-def selected(union: UnionGroup, value: str | None, profile: Profile) -> Member | None:
+def select(union: UnionGroup, value: str | None, profile: Profile) -> Member | None:
     """Return the member that a value of the discriminator selects."""
     if value is None:
         return None

@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 
+from smp._values.values import ABSENT, JSON, JSONObject, as_text, same
 from smp.paths import Key, Path, Step
 from smp.schema.model import ListType, ObjectType, Type
 from smp.schema.plan import Interest
@@ -28,9 +29,8 @@ from smp.unions._profiles import (
     Profile,
     profile_of,
 )
-from smp.unions._situation import UnionFacts, choice, discriminator_value, selected
-from smp.values import ABSENT, JSON, JSONObject, as_text, same
-from smp.violations import Reason, Violation, quoted_json, unsupported
+from smp.unions._situation import UnionFacts, choice, discriminator_value, select
+from smp.violations import Reason, Violation, quote_json, unsupported
 
 # The step to what is above an object.
 PARENT: Final = Key("..")
@@ -57,7 +57,7 @@ class ValidatedUnions:
         self.unions = unions
 
 
-class ValidationInterest(Interest):
+class UnionValidationInterest(Interest):
     """Object types with unions."""
 
     def __init__(self, profile: Profile) -> None:
@@ -175,21 +175,21 @@ def violations_of(
         return [] if facts.members_set(obj) else _none(facts.union, obj)
     if facts.union.answers:
         # What Go takes for unset never reaches the validation of a server.
-        obj = _without_zero_values(facts, obj, type_)
+        obj = _drop_zero_values(facts, obj, type_)
     if profile is KEP_1027 and facts.discriminator:
         return _by_discriminator(facts, old, obj)
     if profile is KEP_1027:
         # Without a discriminator KEP-1027 leaves them to Kubernetes' own validation.
-        return _exactly_or_at_most_one(facts, _without_zero_values(facts, obj, type_))
+        return _exactly_or_at_most_one(facts, _drop_zero_values(facts, obj, type_))
     if profile is VALIDATE_ONLY:
-        seen = _without_zero_values(facts, obj, type_)
+        seen = _drop_zero_values(facts, obj, type_)
         if facts.discriminator:
             return _members_of_value(facts, seen)
         return _exactly_or_at_most_one(facts, seen)
     return _at_most_one(facts, obj)
 
 
-def _without_zero_values(facts: UnionFacts, obj: JSONObject, type_: Type) -> JSONObject:
+def _drop_zero_values(facts: UnionFacts, obj: JSONObject, type_: Type) -> JSONObject:
     """Leave out the members that Go takes for unset: empty lists and empty maps.
 
     An empty struct is set: it is a pointer in Go.
@@ -219,27 +219,22 @@ def _by_discriminator(
     value = discriminator_value(union, KEP_1027, obj)
     former = None if old is None else discriminator_value(union, KEP_1027, old)
     chosen = choice(union, value, KEP_1027)
-    member = selected(union, value, KEP_1027)
+    member = select(union, value, KEP_1027)
     members = facts.members_set(obj)
-    at = Path((union.discriminator,))
     violations: list[Violation] = []
     # V1: the value is not in the enum of the discriminator.
     if chosen is Choice.UNKNOWN:
-        stored = obj.get(union.discriminator)
+        at, stored = Path((union.discriminator,)), obj.get(union.discriminator)
         violations.append(unsupported(at, stored, sorted(union.allowed or ())))
     # V5: a required discriminator, and one whose union has members, has to be set.
     if chosen is Choice.MISSING and (union.required or members):
-        answers = union.answers.get("discriminator", ())
-        if answers:
-            violations.extend(_answered("discriminator-required", answers, union, obj))
-        else:
-            violations.append(
-                _required_value("discriminator-required", at, "Required value")
-            )
+        violations.extend(_require_discriminator(union, obj))
     # V2: of several members only the selected one may be set. "The client must change
     # the discriminator if it changes any union member fields."
     if union.answers:
-        violations.extend(_unselected_as_answered(union, chosen, member, obj, members))
+        violations.extend(
+            _check_unselected_as_answered(union, chosen, member, obj, members)
+        )
     elif len(members) > 1:
         unmodified = old is not None and former == value
         violations.extend(_surplus(facts, obj, members, unmodified=unmodified))
@@ -247,15 +242,7 @@ def _by_discriminator(
     if member is not None and not member.optional:
         is_empty = member.not_empty and obj.get(member.name) == ""
         if member.name not in members or is_empty:
-            answers = union.answers.get("required", ())
-            rule = f"must be specified when `{union.discriminator}` is '{member.value}'"
-            path = Path((member.name,))
-            message = f"Required value: {rule}"
-            if answers:
-                found = _answered("member-required", answers, union, obj, member)
-                violations.extend(found)
-            else:
-                violations.append(_required_value("member-required", path, message))
+            violations.extend(_require_member(union, member, obj))
     # V4: another member is forbidden then. (Of several, V2 tells already.)
     if len(members) == 1 and not union.answers:
         forbidden = chosen in (Choice.EMPTY, Choice.NONE, Choice.MEMBER)
@@ -266,16 +253,16 @@ def _by_discriminator(
             name = members[0]
             forbidden = same(old.get(name, ABSENT), obj[name])
         if forbidden:
-            violations.extend(_unselected_members(union, member, obj, members))
+            violations.extend(_check_unselected_members(union, member, obj, members))
     return violations
 
 
-def _unselected_members(
+def _check_unselected_members(
     union: UnionGroup, chosen: Member | None, obj: JSONObject, members: list[str]
 ) -> list[Violation]:
     value = discriminator_value(union, KEP_1027, obj)
     meaning = choice(union, value, KEP_1027)
-    answered = _unselected_as_answered(union, meaning, chosen, obj, members)
+    answered = _check_unselected_as_answered(union, meaning, chosen, obj, members)
     if answered:
         return answered
     rule = _forbidden(union, value, members)
@@ -300,8 +287,8 @@ def _surplus(
         return _several_as_answered(union, obj, members)
     value = discriminator_value(union, facts.profile, obj)
     meaning = choice(union, value, facts.profile)
-    chosen = selected(union, value, facts.profile)
-    answered = _unselected_as_answered(union, meaning, chosen, obj, members)
+    chosen = select(union, value, facts.profile)
+    answered = _check_unselected_as_answered(union, meaning, chosen, obj, members)
     if answered:
         return answered
     if meaning in (Choice.MEMBER, Choice.EMPTY, Choice.NONE):
@@ -329,11 +316,13 @@ def _at_most_one(facts: UnionFacts, obj: JSONObject) -> list[Violation]:
     if members or not union.required:
         return []
     value = discriminator_value(union, KEP_2019, obj)
-    member = selected(union, value, KEP_2019)
-    nothing_chosen = choice(union, value, KEP_2019) is Choice.NONE
-    if value is None or nothing_chosen or (member is not None and not member.optional):
-        return _none(union, obj)
-    return []
+    member = select(union, value, KEP_2019)
+    chosen = choice(union, value, KEP_2019)
+    # Draft of KEP-1027: "If required, the union must have exactly one member set". Only
+    # a declared value, or an optional member, can stand for one that has no field.
+    if chosen is Choice.EMPTY or (member is not None and member.optional):
+        return []
+    return _none(union, obj)
 
 
 def _exactly_or_at_most_one(facts: UnionFacts, obj: JSONObject) -> list[Violation]:
@@ -344,7 +333,7 @@ def _exactly_or_at_most_one(facts: UnionFacts, obj: JSONObject) -> list[Violatio
     if len(members) > 1:
         # Go: api/validate, Union and ZeroOrOneOfUnion.
         most = "exactly" if union.required else "at most"
-        rule = f"must specify {most} one of: {_quoted(union.names)}"
+        rule = f"must specify {most} one of: {_quote(union.names)}"
         message = f'Invalid value: "{{{", ".join(members)}}}": {rule}'
         value: list[JSON] = [*members]
         return [Violation("union-several", Path(), "FieldValueInvalid", message, value)]
@@ -357,7 +346,7 @@ def _members_of_value(facts: UnionFacts, obj: JSONObject) -> list[Violation]:
     # Go: api/validate.DiscriminatedUnion judges each member against the discriminator.
     union = facts.union
     value = discriminator_value(union, VALIDATE_ONLY, obj)
-    chosen = selected(union, value, VALIDATE_ONLY)
+    chosen = select(union, value, VALIDATE_ONLY)
     members = facts.members_set(obj)
     violations: list[Violation] = []
     for member in union.members:
@@ -394,25 +383,27 @@ def contradictions_of(facts: UnionFacts, obj: JSONObject) -> list[Violation]:
         return []
     if choice(union, value, KEP_1027) in (Choice.UNMAPPED, Choice.UNKNOWN):
         return []
-    return _unselected_members(union, selected(union, value, KEP_1027), obj, members)
+    return _check_unselected_members(
+        union, select(union, value, KEP_1027), obj, members
+    )
 
 
 def _forbidden(union: UnionGroup, value: str | None, members: list[str]) -> str:
     """Word the rule that a surplus member breaks; None: no value decides."""
     if union.discriminator and value is not None:
         return f"may not be specified when `{union.discriminator}` is '{value}'"
-    return f"may not specify more than 1 of: {_quoted(members)}"
+    return f"may not specify more than 1 of: {_quote(members)}"
 
 
-def _quoted(names: Iterable[str]) -> str:
+def _quote(names: Iterable[str]) -> str:
     return ", ".join([f"`{name}`" for name in names])
 
 
 def _none(union: UnionGroup, obj: JSONObject) -> list[Violation]:
     answers = union.answers.get("none", ())
     if answers:
-        return _answered("union-none", answers, union, obj)
-    message = f'Invalid value: "": must specify one of: {_quoted(union.names)}'
+        return _answer("union-none", answers, union, obj)
+    message = f'Invalid value: "": must specify one of: {_quote(union.names)}'
     return [Violation("union-none", Path(), "FieldValueInvalid", message, "")]
 
 
@@ -426,13 +417,13 @@ def _several_as_answered(
         # A server counts the members in their order, and some it does not count.
         if member.name in others and not member.uncounted:
             answers = union.answers.get("several", ())
-            found = _answered("union-several", answers, union, obj, member)
+            found = _answer("union-several", answers, union, obj, member)
             # Of errors at the object there is one, whatever the number of members.
             violations.extend([each for each in found if each not in violations])
     return violations
 
 
-def _unselected_as_answered(
+def _check_unselected_as_answered(
     union: UnionGroup,
     meaning: Choice,
     chosen: Member | None,
@@ -455,11 +446,11 @@ def _unselected_as_answered(
             for answer in union.answers.get(failure, ())
             if is_known or answer.always
         ]
-        violations.extend(_answered(code, answers, union, obj, member))
+        violations.extend(_answer(code, answers, union, obj, member))
     return violations
 
 
-def _answered(
+def _answer(
     code: str,
     answers: Iterable[Answer],
     union: UnionGroup,
@@ -502,15 +493,36 @@ def _word(
     if placeholder == "value":
         return as_text(obj.get(union.discriminator))
     if placeholder == "members":
-        return _quoted(union.members_set(obj))
+        return _quote(union.members_set(obj))
     if placeholder == "object" or member is None:
-        return quoted_json(obj)
+        return quote_json(obj)
     if placeholder == "member":
-        return quoted_json(obj.get(member.name))
+        return quote_json(obj.get(member.name))
     return member.name if placeholder == "name" else member.value
 
 
-def _required_value(code: str, path: Path, message: str) -> Violation:
+def _require_discriminator(union: UnionGroup, obj: JSONObject) -> list[Violation]:
+    """Return that the discriminator is missing."""
+    code = "discriminator-required"
+    answers = union.answers.get("discriminator", ())
+    if answers:
+        return _answer(code, answers, union, obj)
+    return [_require_value(code, Path((union.discriminator,)), "Required value")]
+
+
+def _require_member(
+    union: UnionGroup, member: Member, obj: JSONObject
+) -> list[Violation]:
+    """Return that the selected member is missing."""
+    answers = union.answers.get("required", ())
+    if answers:
+        return _answer("member-required", answers, union, obj, member)
+    rule = f"must be specified when `{union.discriminator}` is '{member.value}'"
+    path = Path((member.name,))
+    return [_require_value("member-required", path, f"Required value: {rule}")]
+
+
+def _require_value(code: str, path: Path, message: str) -> Violation:
     return Violation(code, path, "FieldValueRequired", message)
 
 
@@ -527,8 +539,8 @@ def _is_tolerated(facts: UnionFacts, place: Place, type_: Type) -> bool:
     if facts.profile is VALIDATE_ONLY:
         # Go: api/validate ratchets a union as a whole, where an update left the members
         # that are set, and the discriminator, whatever the members contain.
-        before = _without_zero_values(facts, old, type_)
-        after = _without_zero_values(facts, new, type_)
+        before = _drop_zero_values(facts, old, type_)
+        after = _drop_zero_values(facts, new, type_)
         if place.guessed or not before:
             return False
         if facts.members_set(before) != facts.members_set(after):

@@ -9,7 +9,9 @@ refused; it refuses more than this (most formats, CEL rules, admission plugins).
 
 from __future__ import annotations
 
-from smp.validation._operations import validate_object, violations_of
-from smp.validation._rule import in_order
+from smp.validation._names import judge_names as judge_names
+from smp.validation._operations import validate_object
+from smp.validation._operations import violations_of as violations_of
+from smp.validation._rule import in_order as in_order
 
-__all__ = ["in_order", "validate_object", "violations_of"]
+__all__ = ["validate_object"]

@@ -13,7 +13,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from smp import names
+from smp._values import names
+from smp.validation._schedules import cron_schedule, time_zone
 
 _STANDARD_FINALIZERS: Final = ("kubernetes", "orphan", "foregroundDeletion")
 _PORT_NAME: Final = re.compile(r"[-a-z0-9]+")
@@ -21,6 +22,31 @@ _LONGEST_PORT_NAME: Final = 15
 _PERCENT: Final = re.compile(r"[0-9]+%", re.ASCII)
 _BITS: Final = re.compile(r"0{0,100}[0-9]{1,3}")
 _HEADER: Final = re.compile(r"[-A-Za-z0-9]+")
+_DOTS_OF_QUALIFIED_NAME: Final = 2
+# Go: k8s.io/kubernetes, pkg/apis/core/helper, standardResources and the like.
+_HUGE_PAGES: Final = "hugepages-"
+_CONTAINER_RESOURCES: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
+_RESOURCES: Final = _CONTAINER_RESOURCES.union(
+    {
+        f"{kind}.{name}"
+        for kind in ("requests", "limits")
+        for name in _CONTAINER_RESOURCES
+    },
+    {
+        "configmaps",
+        "persistentvolumeclaims",
+        "pods",
+        "replicationcontrollers",
+        "requests.storage",
+        "resourcequotas",
+        "secrets",
+        "services",
+        "services.loadbalancers",
+        "services.nodeports",
+        "storage",
+    },
+)
+_LIMIT_TYPES: Final = ("Pod", "Container", "PersistentVolumeClaim")
 _PATH: Final = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 
 
@@ -105,7 +131,7 @@ def domain_path(text: str) -> str:
     return problem
 
 
-def qualified_finalizer(text: str) -> str:
+def qualify_finalizer(text: str) -> str:
     """Check that a finalizer has a domain (Go: core validateKubeFinalizerName)."""
     if "/" in text or text in _STANDARD_FINALIZERS:
         return ""
@@ -117,11 +143,96 @@ def absolute_path(text: str) -> str:
     return "" if text.startswith("/") else "must be an absolute path"
 
 
+def host(text: str) -> str:
+    """Check a host name, whose first part may be a star (Go: validateIngressRules)."""
+    if "*" not in text:
+        return names.subdomain(text)
+    return names.wildcard_subdomain(text)
+
+
+def not_ip(text: str) -> str:
+    """Refuse an IP address (Go: networking validateIngressRules)."""
+    return "" if ip_address(text) else "must be a DNS name, not an IP address"
+
+
+def qualified_name(text: str) -> str:
+    """Check a domain name of three parts (Go: validation.IsFullyQualifiedName)."""
+    problem = names.subdomain(text)
+    if not problem and text.count(".") < _DOTS_OF_QUALIFIED_NAME:
+        return "should be a domain with at least three segments separated by dots"
+    return problem
+
+
+def no_blanks(text: str) -> str:
+    """Refuse blanks around a text (Go: strings.TrimSpace)."""
+    return (
+        "must not have leading or trailing whitespace" if text != text.strip() else ""
+    )
+
+
+def resource_name(text: str) -> str:
+    """Check the name of a resource (Go: core validateResourceName)."""
+    if "/" in text or _is_resource(text, _RESOURCES):
+        return names.label_key(text)
+    unknown = "must be a standard resource type or fully qualified"
+    return names.label_key(text) or unknown
+
+
+def container_resource(text: str) -> str:
+    """Check a resource of containers (Go: core validateContainerResourceName)."""
+    problem = resource_name(text)
+    if problem or "/" in text or text.startswith(_HUGE_PAGES):
+        return problem
+    known = text in _CONTAINER_RESOURCES
+    return "" if known else "must be a standard resource for containers"
+
+
+def quota_resource(text: str) -> str:
+    """Check a resource of a quota (Go: core ValidateResourceQuotaResourceName)."""
+    problem = resource_name(text)
+    if problem or "/" in text or text != "storage":
+        return problem
+    return "must be a standard resource for quota"
+
+
+def limit_type(text: str) -> str:
+    """Check what a limit is for (Go: core validateLimitRangeTypeName)."""
+    problem = names.label_key(text)
+    if problem or "/" in text or text in _LIMIT_TYPES:
+        return problem
+    return "must be a standard limit type or fully qualified"
+
+
+def https_url(text: str) -> str:
+    """Check the URL of a webhook (Go: webhook.ValidateWebhookURL)."""
+    form = "; desired format: https://host[/path]"
+    scheme, _, rest = text.partition("://")
+    if scheme != "https":
+        return f"'https' is the only allowed URL scheme{form}"
+    before, _, fragment = rest.partition("#")
+    before, _, query = before.partition("?")
+    user, _, host = before.partition("/")[0].rpartition("@")
+    if not host:
+        return f"host must be specified{form}"
+    if user:
+        return "user information is not permitted in the URL"
+    if fragment:
+        return "fragments are not permitted in the URL"
+    return "query parameters are not permitted in the URL" if query else ""
+
+
+def _is_resource(text: str, known: frozenset[str]) -> bool:
+    return text in known or text.startswith((_HUGE_PAGES, f"requests.{_HUGE_PAGES}"))
+
+
 FORMATS: Final[Mapping[str, names.Rule]] = {
     "absolute-path": absolute_path,
     "annotation-key": names.annotation_key,
     "cidr": ip_range,
     "config-key": names.config_key,
+    "container-resource": container_resource,
+    "cron": cron_schedule,
+    "dns-1035-label": names.rfc1035_label,
     "dns-1035-or-label": names.label,
     "dns-label": names.label,
     "dns-subdomain": names.subdomain,
@@ -129,10 +240,19 @@ FORMATS: Final[Mapping[str, names.Rule]] = {
     "domain-path": domain_path,
     "environment-name": environment_name,
     "header": header_name,
+    "host": host,
+    "https-url": https_url,
     "ip": ip_address,
     "label-key": names.label_key,
     "label-value": names.label_value,
+    "limit-type": limit_type,
+    "no-blanks": no_blanks,
+    "not-ip": not_ip,
     "path-segment": names.path_segment,
     "port-name": port_name,
-    "qualified-finalizer": qualified_finalizer,
+    "qualified-finalizer": qualify_finalizer,
+    "qualified-name": qualified_name,
+    "quota-resource": quota_resource,
+    "resource": resource_name,
+    "time-zone": time_zone,
 }

@@ -5,13 +5,10 @@ This module is compiled with mypyc (hatch_build.py).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Final, TypeAlias
 
-from smp.paths import Path, Step
-from smp.validation._table import Row
-from smp.values import (
+from smp._values.values import (
     ABSENT,
     JSON,
     Absent,
@@ -19,6 +16,8 @@ from smp.values import (
     as_list,
     as_object,
 )
+from smp.paths import Path, Step
+from smp.validation._table import ValidationRow
 from smp.violations import Reason, Violation
 
 Value: TypeAlias = "JSON | Absent"
@@ -55,7 +54,11 @@ class Judged:
     __slots__ = ("found", "obj", "old", "row", "steps", "value")
 
     def __init__(
-        self, row: Row, steps: tuple[Step, ...], obj: JSONObject, old: JSONObject
+        self,
+        row: ValidationRow,
+        steps: tuple[Step, ...],
+        obj: JSONObject,
+        old: JSONObject,
     ) -> None:
         self.row = row
         self.steps = steps
@@ -74,7 +77,7 @@ class Judged:
         """Add a violation of the value, or of one below it (Go: field.Error)."""
         text = _NAMES[reason]
         if reason in _WITH_VALUE:
-            text += f": {shown(value)}"
+            text += f": {show(value)}"
         if message:
             text += f": {message}"
         path = Path((*self.steps, *below))
@@ -89,11 +92,16 @@ class Judged:
         self.add("FieldValueRequired", message, ABSENT, below)
 
 
-def shown(value: Value) -> str:
+def show(value: Value) -> str:
     """Return a value as the message of a cause has it (Go: field.Error.ErrorBody)."""
     if isinstance(value, Absent):
         return "null"
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    import json  # noqa: PLC0415  # most objects have no violation to print
+
+    # A value that holds itself is too deep (RecursionError), not a ValueError.
+    return json.dumps(
+        value, ensure_ascii=False, separators=(",", ":"), check_circular=False
+    )
 
 
 def at(value: Value, steps: tuple[str, ...]) -> Value:
@@ -119,6 +127,6 @@ def elements(judged: Judged) -> list[JSONObject]:
     return [as_object(element) for element in as_list(judged.value)]
 
 
-def sorted_members(labels: JSONObject) -> JSONObject:
+def sort_members(labels: JSONObject) -> JSONObject:
     """Return an object as Go prints a map: in the order of its keys."""
     return {key: labels[key] for key in sorted(labels)}

@@ -5,19 +5,19 @@ This module is compiled with mypyc (hatch_build.py).
 
 from __future__ import annotations
 
-from smp.names import MAX_ANNOTATIONS, annotations_size, label_key_problems
-from smp.validation._formats import FORMATS
-from smp.validation._judged import (
-    Judged,
-    elements,
-    is_missing,
-)
-from smp.values import (
+from smp._values.names import MAX_ANNOTATIONS, annotations_size, label_key_problems
+from smp._values.values import (
     ABSENT,
     JSON,
     as_list,
     as_object,
     as_text,
+)
+from smp.validation._formats import FORMATS
+from smp.validation._judged import (
+    Judged,
+    elements,
+    is_missing,
 )
 
 

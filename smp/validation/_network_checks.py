@@ -5,16 +5,16 @@ This module is compiled with mypyc (hatch_build.py).
 
 from __future__ import annotations
 
-from smp.validation._judged import (
-    Judged,
-    elements,
-    is_missing,
-)
-from smp.values import (
+from smp._values.values import (
     ABSENT,
     JSONObject,
     as_text,
     printed,
+)
+from smp.validation._judged import (
+    Judged,
+    elements,
+    is_missing,
 )
 
 

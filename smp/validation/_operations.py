@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from smp.plain import over_json
+from smp._values.plain import over_json
+from smp._values.values import ABSENT, JSONObject, require_plain
 from smp.schema.model import Schema
 from smp.schema.plan import plan_of
 from smp.schema.walk import Walk
 from smp.validation._rule import INTERESTS, ValidationRule, in_order
-from smp.values import ABSENT, JSONObject, require_plain
 from smp.violations import Violation
 
 
@@ -21,10 +21,10 @@ def validate_object(
 
     The object is as a server has it before it validates: with its defaults. With
     ``old``, the object before an update, only what changed is judged, and what the
-    update may not change is another question (smp.immutable). The violations have the
-    reasons, messages and order of the causes of a Status. Not all that a server refuses
-    is found: docs/server.md. Raises SchemaError where the object reaches a type that
-    the schema refers to and lacks, and DepthError. Go: k8s.io/kubernetes,
+    update may not change is another question (smp._storage.immutable). The violations
+    have the reasons, messages and order of the causes of a Status. Not all that a
+    server refuses is found: docs/server.md. Raises SchemaError where the object reaches
+    a type that the schema refers to and lacks, and DepthError. Go: k8s.io/kubernetes,
     pkg/apis/*/validation; the table names the function of each rule.
     """
     if not isinstance(obj, dict):

@@ -5,19 +5,35 @@ This module is compiled with mypyc (hatch_build.py).
 
 from __future__ import annotations
 
-from smp.validation._formats import FORMATS
-from smp.validation._judged import (
-    Judged,
-    at,
-    elements,
-)
-from smp.values import (
+import re
+from typing import Final
+
+from smp._values.values import (
     ABSENT,
     JSON,
     as_list,
     as_object,
     as_text,
 )
+from smp.paths import Path
+from smp.validation._formats import FORMATS
+from smp.validation._judged import (
+    Judged,
+    at,
+    elements,
+)
+from smp.violations import unsupported
+
+# Go: k8s.io/kubernetes, pkg/apis/core/pods, ConvertDownwardAPIFieldLabel.
+_KNOWN_TO_CONVERT: Final = (
+    "metadata.annotations",
+    "metadata.labels",
+    "spec.host",
+    "spec.restartPolicy",
+    "spec.schedulerName",
+    "status.phase",
+)
+_WITH_KEY: Final = re.compile(r"(.*)\['(.*)'\]", re.DOTALL)
 
 
 def unique_init_names(judged: Judged) -> None:
@@ -95,7 +111,7 @@ def same_host_ports(judged: Judged) -> None:
                 )
 
 
-def mounted_volumes(judged: Judged) -> None:
+def check_mounted_volumes(judged: Judged) -> None:
     """Require that what containers mount are volumes of the Pod.
 
     The mounts are the elements in the field ``key`` of each container. Go: core
@@ -140,3 +156,23 @@ def unique_mount_paths(judged: Judged) -> None:
         if path in seen:
             judged.invalid(path, judged.row.message, index, "mountPath")
         seen.add(path)
+
+
+def pod_field(judged: Judged) -> None:
+    """Support the fields ``values`` of a Pod, and its labels and annotations by key.
+
+    Go: core validateObjectFieldSelector.
+    """
+    path, supported = as_text(judged.value), [*judged.row.values]
+    subscripted = _WITH_KEY.fullmatch(path)
+    problem = ""
+    if subscripted:
+        if subscripted[1] not in ("metadata.annotations", "metadata.labels"):
+            problem = "field label does not support subscript"
+    elif path not in supported and path not in _KNOWN_TO_CONVERT:
+        problem = "field label not supported"
+    elif path and path not in supported and path != "spec.host":
+        values: list[JSON] = [*supported]
+        judged.found.append(unsupported(Path(judged.steps), path, values))
+    if path and problem:
+        judged.invalid(path, f"error converting fieldPath: {problem}: {path}")

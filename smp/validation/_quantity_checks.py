@@ -5,24 +5,24 @@ This module is compiled with mypyc (hatch_build.py).
 
 from __future__ import annotations
 
-from smp.paths import Key, Path
-from smp.quantities import read_quantity
-from smp.validation._judged import (
-    Judged,
-    shown,
-    sorted_members,
-)
-from smp.values import (
+from smp._values.quantities import read_quantity
+from smp._values.values import (
     ABSENT,
     Absent,
     as_object,
     as_text,
     printed,
 )
+from smp.paths import Key, Path
+from smp.validation._judged import (
+    Judged,
+    show,
+    sort_members,
+)
 from smp.violations import Violation
 
 
-def required_quantity(judged: Judged) -> None:
+def require_quantity(judged: Judged) -> None:
     """Require a quantity above zero under ``key``.
 
     Go: core ValidatePersistentVolumeClaimSpec.
@@ -109,14 +109,14 @@ def within_limits(judged: Judged) -> None:
             )
 
 
-def required_capacity(judged: Judged) -> None:
+def require_capacity(judged: Judged) -> None:
     """Require a storage capacity (Go: core ValidatePersistentVolumeSpec)."""
     capacity = as_object(judged.value)
     # Go reports an empty capacity twice.
     if not capacity:
         judged.required("")
     if set(capacity) != {"storage"}:
-        text = shown(sorted_members(capacity) or None)
+        text = show(sort_members(capacity) or None)
         judged.found.append(
             Violation(
                 "unsupported-value",

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from smp._values.values import ABSENT, JSON, Absent, JSONObject, as_object, same
 from smp.paths import Element, Path, Step
 from smp.schema.model import ListType, ObjectType, Type
 from smp.schema.plan import Interest, Interests
 from smp.schema.walk import Place, Rule
 from smp.validation._checks import CHECKS, JUDGE_ABSENT, Check
 from smp.validation._judged import Judged, at, is_missing
-from smp.validation._table import Row, Scalar, rows_by_type
-from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, same
+from smp.validation._table import Scalar, ValidationRow, rows_by_type
 from smp.violations import Violation
 
 # What stands for a field that the table does not order: it comes last.
@@ -24,7 +24,7 @@ _LAST: Final = 10**6
 class _Asked:
     """A row with its paths split into steps, and the fields that it looks at."""
 
-    def __init__(self, row: Row, check: Check) -> None:
+    def __init__(self, row: ValidationRow, check: Check) -> None:
         self.row = row
         self.check = check
         self.steps = _steps(row.field)
@@ -43,7 +43,7 @@ class _Asked:
         self.unless = _conditions(row.unless)
         # Most rows are about a value that is absent, or present, in most objects.
         self.ignores_absent = row.rule not in JUDGE_ABSENT and row.zero != "judged"
-        self.needs_only_presence = row.rule == "required" and not row.key
+        self.needs_only_presence = row.rule == "required" and not (row.key or row.each)
         self.is_conditional = bool(row.when or row.unless or row.outside or row.same)
 
     def changed(self, old: JSONObject, new: JSONObject) -> bool:
@@ -103,7 +103,7 @@ def _is_any(value: JSON | Absent, values: tuple[Scalar, ...]) -> bool:
 class TypeRows:
     """The rows of a type, and the position of each field among them."""
 
-    def __init__(self, type_: ObjectType, rows: tuple[Row, ...]) -> None:
+    def __init__(self, type_: ObjectType, rows: tuple[ValidationRow, ...]) -> None:
         self.asked: list[_Asked] = []
         self.positions: dict[str, int] = {}
         self.top = False

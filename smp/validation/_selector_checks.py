@@ -8,19 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from smp.label_selectors import Operator, Requirement
-from smp.validation._formats import FORMATS
-from smp.validation._judged import (
-    Judged,
-    at,
-    sorted_members,
-)
-from smp.values import (
+from smp._values.label_selectors import Operator, Requirement
+from smp._values.values import (
     JSON,
     JSONObject,
     as_list,
     as_object,
     as_text,
+)
+from smp.validation._formats import FORMATS
+from smp.validation._judged import (
+    Judged,
+    at,
+    sort_members,
 )
 
 _OPERATORS: Final[Mapping[str, Operator]] = {
@@ -59,11 +59,11 @@ def _requirements(selector: JSON) -> list[Requirement] | None:
     return requirements
 
 
-def printed_selector(selector: JSONObject) -> JSONObject:
+def print_selector(selector: JSONObject) -> JSONObject:
     """Return a LabelSelector as Go prints it: in the order of its structs."""
     result: JSONObject = {}
     if selector.get("matchLabels"):
-        result["matchLabels"] = sorted_members(as_object(selector["matchLabels"]))
+        result["matchLabels"] = sort_members(as_object(selector["matchLabels"]))
     expressions: list[JSON] = []
     for listed in as_list(selector.get("matchExpressions")):
         expression = as_object(listed)
@@ -81,7 +81,7 @@ def valid_selector(judged: Judged) -> None:
     """Refuse a LabelSelector that cannot be read, beside what is wrong in it."""
     selector = judged.value
     if isinstance(selector, dict) and _requirements(selector) is None:
-        judged.invalid(printed_selector(selector), judged.row.message)
+        judged.invalid(print_selector(selector), judged.row.message)
 
 
 def not_empty_selector(judged: Judged) -> None:
@@ -94,7 +94,7 @@ def not_empty_selector(judged: Judged) -> None:
         judged.invalid({}, judged.row.message)
 
 
-def selected_labels(judged: Judged) -> None:
+def select_labels(judged: Judged) -> None:
     """Require that the selector in ``key`` matches the labels, the value.
 
     ``zero`` "judged" says that an empty selector is asked, too, and without a selector
@@ -112,13 +112,13 @@ def selected_labels(judged: Judged) -> None:
         requirements = _requirements(selector)
     elif judged.row.zero == "judged":
         # Go: a selector that is nil selects nothing.
-        judged.invalid(sorted_members(labels) or None, judged.row.message)
+        judged.invalid(sort_members(labels) or None, judged.row.message)
         return
     if requirements is None:
         return
     for requirement in requirements:
         if not requirement.matches(labels):
-            judged.invalid(sorted_members(labels) or None, judged.row.message)
+            judged.invalid(sort_members(labels) or None, judged.row.message)
             return
 
 
@@ -145,7 +145,7 @@ def expression_values(judged: Judged) -> None:
         )
 
 
-def known_operator(judged: Judged) -> None:
+def check_known_operator(judged: Judged) -> None:
     """Refuse other operators of an expression than ``values``."""
     value = as_text(judged.value)
     if value not in judged.row.values:

@@ -33,12 +33,12 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from smp.schema.bundle import bundled_table
+from smp.schema.bundle import read_bundled_table
 
 Scalar: TypeAlias = str | int | bool
 
 
-class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ValidationRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One rule of the table."""
 
     field: str
@@ -66,14 +66,14 @@ class Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     types: tuple[str, ...]
     source: str
-    rules: tuple[Row, ...]
+    rules: tuple[ValidationRow, ...]
 
 
 @cache
-def rows_by_type() -> dict[str, tuple[Row, ...]]:
+def rows_by_type() -> dict[str, tuple[ValidationRow, ...]]:
     """Return the rules of each type, in their order."""
-    rows: dict[str, tuple[Row, ...]] = {}
-    for block in bundled_table("validation.json", tuple[Block, ...]):
+    rows: dict[str, tuple[ValidationRow, ...]] = {}
+    for block in read_bundled_table("validation.json", tuple[Block, ...]):
         for name in block.types:
             rows[name] = (*rows.get(name, ()), *block.rules)
     return rows

@@ -7,15 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from smp.names import label_key_problems
-from smp.paths import Key, Path, Step
-from smp.validation._formats import FORMATS, percent, port_name
-from smp.validation._judged import (
-    Judged,
-    elements,
-    is_missing,
-)
-from smp.values import (
+from smp._values.names import label_key_problems
+from smp._values.values import (
     ABSENT,
     JSON,
     Absent,
@@ -23,15 +16,30 @@ from smp.values import (
     as_object,
     as_text,
 )
+from smp.paths import Key, Path, Step
+from smp.validation._formats import FORMATS, percent, port_name
+from smp.validation._judged import (
+    Judged,
+    at,
+    elements,
+    is_missing,
+)
 from smp.violations import unsupported
 
 _MOST_PORTS: Final = 65535
 
 
-def required(judged: Judged) -> None:
-    """Require a value that is not empty; with ``key``, a key of a map."""
+def require(judged: Judged) -> None:
+    """Require a value that is not empty; with ``key``, a key of a map.
+
+    With ``each`` the elements of a list are required not to be empty.
+    """
     key = judged.row.key
-    if not key and is_missing(judged.value):
+    if judged.row.each:
+        for index, element in enumerate(as_list(judged.value)):
+            if is_missing(element):
+                judged.required(judged.row.message, index)
+    elif not key and is_missing(judged.value):
         judged.required(judged.row.message)
     elif key and key not in as_object(judged.value):
         judged.required(judged.row.message, Key(key))
@@ -49,6 +57,17 @@ def forbidden(judged: Judged) -> None:
         judged.add("FieldValueForbidden", judged.row.message)
 
 
+def wrong(judged: Judged) -> None:
+    """Refuse the value that ``when`` and ``unless`` describe, as not valid.
+
+    Absent is null, with ``zero`` "judged" the empty text.
+    """
+    value = judged.value
+    if value is ABSENT:
+        value = "" if judged.row.zero == "judged" else None
+    judged.invalid(value, judged.row.message)
+
+
 def refused(judged: Judged) -> None:
     """Refuse a value that is set, and none of ``values``, as not valid."""
     row, value = judged.row, judged.value
@@ -57,6 +76,12 @@ def refused(judged: Judged) -> None:
     # A number that is zero is set, but where another value than zero is refused.
     if not (row.values and value == 0):
         judged.invalid(value, row.message)
+
+
+def refuse_empty(judged: Judged) -> None:
+    """Refuse an empty text, where it is none that is absent: a pointer in Go."""
+    if judged.value == "":
+        judged.invalid("", judged.row.message)
 
 
 def in_range(judged: Judged) -> None:
@@ -144,7 +169,7 @@ def one_of(judged: Judged) -> None:
         judged.invalid(value, judged.row.message)
 
 
-def required_any(judged: Judged) -> None:
+def require_any(judged: Judged) -> None:
     """Require one of the keys ``values`` in a map; there is a cause for each."""
     keys = as_object(judged.value)
     for key in judged.row.values:
@@ -219,3 +244,48 @@ def not_less(judged: Judged) -> None:
     value, other = judged.value, judged.obj.get(judged.row.key, 0)
     if isinstance(value, int) and isinstance(other, int) and value < other:
         judged.invalid(value, judged.row.message)
+
+
+def distinct(judged: Judged) -> None:
+    """Refuse a text that is in the list before."""
+    texts = as_list(judged.value)
+    for index, text in enumerate(texts):
+        if text in texts[:index]:
+            judged.invalid(text, judged.row.message, index)
+
+
+def includes(judged: Judged) -> None:
+    """Refuse a list without any of the texts ``values``."""
+    texts = as_list(judged.value)
+    if texts and not any(text in texts for text in judged.row.values):
+        judged.invalid(texts, judged.row.message)
+
+
+def alone(judged: Judged) -> None:
+    """Refuse a list that has one of the texts ``values`` and another element."""
+    texts = as_list(judged.value)
+    if len(texts) > 1 and any(text in texts for text in judged.row.values):
+        judged.invalid(texts, judged.row.message)
+
+
+def apart(judged: Judged) -> None:
+    """Refuse a list that has all of the texts ``values``."""
+    texts = as_list(judged.value)
+    if all(text in texts for text in judged.row.values):
+        judged.invalid(texts, judged.row.message)
+
+
+def all_of(judged: Judged) -> None:
+    """Refuse a list with other texts than ``values``; there is a cause for each."""
+    texts = as_list(judged.value)
+    for text in texts:
+        if text not in judged.row.values:
+            judged.invalid(texts, judged.row.message)
+
+
+def joined_name(judged: Judged) -> None:
+    """Require the name that the fields ``values`` make with a dot between them."""
+    parts = [as_text(at(judged.obj, tuple(p.split(".")))) for p in judged.row.values]
+    name = ".".join(parts)
+    if not is_missing(judged.value) and judged.value != name:
+        judged.invalid(judged.value, judged.row.message.replace("{name}", f'"{name}"'))

@@ -1,6 +1,6 @@
 """The engine over bytes: JSON in, JSON out, as a client and a server exchange it."""
 
-from smp.codec import encode
+from smp._values.codec import encode
 from smp.wire._apply import ApplyResult, three_way_apply
 from smp.wire._operations import (
     apply_patch,

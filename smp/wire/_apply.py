@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from smp import three_way
-from smp.codec import Text, decode_object, encode
+from smp._values.codec import Text, decode_object, encode
 from smp.custom_resources import Guard
 from smp.errors import ApplyWarning
 from smp.hazards import Hazard, Policy

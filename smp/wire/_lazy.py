@@ -6,10 +6,11 @@ Theory of operation
 Decoding and encoding a large object takes longer than patching it, and the engine reads
 only a small part of it: what the patch names, or what differs between two objects. So a
 document is *split*. msgspec decodes an object into its members, and leaves each member
-as bytes that were checked to be one JSON value (``smp.raw.RawJSON``). For the engine
-such a value is a scalar, equal to another one with the same bytes. Encoding copies it.
+as bytes that were checked to be one JSON value (``smp._values.raw.RawJSON``). For the
+engine such a value is a scalar, equal to another one with the same bytes. Encoding
+copies it.
 
-``decoded_along`` is for applying a patch. Take a Pod with 100 containers and the patch
+``decode_along`` is for applying a patch. Take a Pod with 100 containers and the patch
 
     {"spec": {"containers": [{"name": "app-50", "image": "i:2"}]}}
 
@@ -21,7 +22,7 @@ such a value is a scalar, equal to another one with the same bytes. Encoding cop
 4. The patch has an element for app-50. It sets image, a scalar, which replaces the
    value of any type that live has. So nothing else is decoded.
 
-``decoded_together`` is for comparing two or three objects. Take the same Pod before and
+``decode_together`` is for comparing two or three objects. Take the same Pod before and
 after the change of the image. Both are split, and their members compared as bytes:
 
 1. apiVersion, kind and metadata are equal. All sides get the same undecoded value, so
@@ -56,11 +57,11 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from smp._strategic import read_object
+from smp._values.raw import RawJSON
+from smp._values.values import JSON, JSONArray, JSONObject, ScalarKey, scalar_key
 from smp.errors import SmpError
-from smp.raw import RawJSON
 from smp.schema.model import OPAQUE, Field, ObjectType, Schema, Type
-from smp.strategic import read_object
-from smp.values import JSON, JSONArray, JSONObject, ScalarKey, scalar_key
 
 Split = TypeVar("Split", bound=Sized)
 
@@ -112,7 +113,7 @@ _TWO_LEVELS: Final[msgspec.json.Decoder[Any]] = msgspec.json.Decoder(
 )
 
 
-def decoded_along(
+def decode_along(
     patch: JSONObject, data: bytes, schema: Schema, *, length: int
 ) -> JSONObject | None:
     """Decode the parts of an object that applying a patch reads.
@@ -136,7 +137,7 @@ def decoded_along(
     return members
 
 
-def decoded_together(documents: list[bytes], schema: Schema) -> list[JSONObject] | None:
+def decode_together(documents: list[bytes], schema: Schema) -> list[JSONObject] | None:
     """Decode the parts of objects that differ; the modified one is the last document.
 
     Values that are equal in all objects that have them become one undecoded value.
@@ -199,12 +200,12 @@ def _decode_object_along(
         changes[name] = None
     for name, change in changes.items():
         if name in members:
-            members[name] = _decoded_along(
+            members[name] = _decode_along(
                 change, members[name], type_.field(name), levels - 1
             )
 
 
-def _decoded_along(change: JSON, value: JSON, field: Field | None, levels: int) -> JSON:
+def _decode_along(change: JSON, value: JSON, field: Field | None, levels: int) -> JSON:
     """Decode the parts of a value that applying a change to it reads."""
     if isinstance(change, dict):
         members: JSONObject | None = None
@@ -224,7 +225,7 @@ def _decoded_along(change: JSON, value: JSON, field: Field | None, levels: int) 
         and levels
         and len(value) >= _MIN_VALUE
     ):
-        elements = _decoded_elements_along(change, value, field, levels)
+        elements = _decode_elements_along(change, value, field, levels)
         if elements is not None:
             return elements
     # Everything else is decoded whole: a value, or the members of a split value.
@@ -235,7 +236,7 @@ def _decoded_along(change: JSON, value: JSON, field: Field | None, levels: int) 
     return _decode(value)
 
 
-def _decoded_elements_along(
+def _decode_elements_along(
     patch: JSONArray, value: RawJSON, field: Field, levels: int
 ) -> JSONArray | None:
     """Decode the parts of a merge list that applying a patch list reads.
@@ -297,7 +298,7 @@ def _decoded_differing(
     if field.merge_key:
         lists = _split_all(values, _split_elements)
         if lists is not None:
-            merged = _decoded_elements_differing(lists, field, levels)
+            merged = _decode_elements_differing(lists, field, levels)
             if merged is not None:
                 return merged
     elif field.type.structured:
@@ -308,7 +309,7 @@ def _decoded_differing(
     return [_decode(value) for value in values]
 
 
-def _decoded_elements_differing(
+def _decode_elements_differing(
     lists: list[list[JSONObject]], field: Field, levels: int
 ) -> list[JSON] | None:
     """Decode the parts of merge lists that differ.

@@ -14,21 +14,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from smp import codec, strategic
-from smp.codec import Text, as_bytes, decode_object, encode
-from smp.errors import SmpError
+from smp import _strategic as strategic
+from smp._values import codec
+from smp._values.codec import Text, as_bytes, decode_object, encode
+from smp.errors import SmpError, bounded
 from smp.schema.model import Schema
-from smp.wire._lazy import decoded_along, decoded_together
+from smp.wire._lazy import decode_along, decode_together
 
 # To the engine an undecoded value is a scalar of no JSON type. So where it raises an
 # error over documents that are not wholly decoded, they are decoded, and the engine
 # raises the error that it raises over objects.
 
 
+@bounded("the object")
 def two_way_patch(original: Text, modified: Text, schema: Schema) -> bytes:
     """Compute a two-way patch; see smp.two_way_patch."""
     documents = [as_bytes(original), as_bytes(modified)]
-    objects = decoded_together(documents, schema)
+    objects = decode_together(documents, schema)
     if objects is not None:
         try:
             patch = strategic.two_way_patch(objects[0], objects[1], schema)
@@ -39,6 +41,7 @@ def two_way_patch(original: Text, modified: Text, schema: Schema) -> bytes:
     return encode(strategic.two_way_patch(before, after, schema))
 
 
+@bounded("the object")
 def three_way_patch(
     last_applied: Text | None,
     modified: Text,
@@ -52,7 +55,7 @@ def three_way_patch(
     if last_applied is not None:
         documents = [as_bytes(last_applied), *documents]
     # A conflict carries the values of all sides, so all of them are decoded.
-    objects = decoded_together(documents, schema) if overwrite else None
+    objects = decode_together(documents, schema) if overwrite else None
     if objects is not None:
         base = None if last_applied is None else objects[0]
         try:
@@ -68,11 +71,12 @@ def three_way_patch(
     return encode(patch)
 
 
+@bounded("the object")
 def apply_patch(original: Text, patch: Text, schema: Schema) -> bytes:
     """Apply a strategic merge patch; see smp.apply_patch."""
     document, change_document = as_bytes(original), as_bytes(patch)
     change = decode_object(change_document)
-    live = decoded_along(change, document, schema, length=len(change_document))
+    live = decode_along(change, document, schema, length=len(change_document))
     if live is not None:
         try:
             return encode(strategic.apply_patch(live, change, schema))

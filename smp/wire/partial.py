@@ -11,11 +11,11 @@ from typing import Final
 
 import msgspec
 
-from smp.codec import encode
-from smp.raw import RawJSON
+from smp._values.codec import encode
+from smp._values.raw import RawJSON
+from smp._values.values import JSON, Absent, JSONArray, JSONObject
 from smp.schema.model import Schema, Type
-from smp.values import JSON, Absent, JSONArray, JSONObject
-from smp.wire._lazy import decoded_along
+from smp.wire._lazy import decode_along
 
 # Bytes. A scalar of a schema with a rule is much shorter: a discriminator, an enum.
 _SHORT: Final = 1 << 12
@@ -23,7 +23,7 @@ _SHORT: Final = 1 << 12
 _decode: Final = msgspec.json.Decoder().decode
 
 
-def decoded_for(
+def decode_for(
     patch: JSONObject, document: bytes, schema: Schema, *, length: int
 ) -> JSONObject | None:
     """Return a document decoded along a strategic merge patch of a length in bytes.
@@ -31,7 +31,7 @@ def decoded_for(
     What stays ``RawJSON`` is long, or is not on the way of the patch. None where it
     does not pay, or where the document is not plain: decode the whole of it then.
     """
-    tree = decoded_along(patch, document, schema, length=length)
+    tree = decode_along(patch, document, schema, length=length)
     if tree is None:
         return None
     try:
@@ -41,7 +41,7 @@ def decoded_for(
     return tree
 
 
-def decoded(value: JSON | Absent) -> JSON | Absent:
+def decode(value: JSON | Absent) -> JSON | Absent:
     """Return a value without undecoded parts."""
     if isinstance(value, RawJSON):
         whole: JSON = _decode(value)

@@ -21,6 +21,7 @@ from typing import Final
 
 import msgspec
 
+from smp._values.values import JSONObject, as_list, as_object
 from smp.cluster.plan.applysets import (
     Parent,
     Scope,
@@ -33,7 +34,7 @@ from smp.cluster.plan.applysets import (
 )
 from smp.cluster.plan.applysets import parent as parent_of
 from smp.cluster.plan.client_side import (
-    Target,
+    ApplyTarget,
     apply_client_side,
     no_last_applied,
     unchanged,
@@ -41,19 +42,19 @@ from smp.cluster.plan.client_side import (
 from smp.cluster.plan.discovery import Discovery
 from smp.cluster.plan.exchange import Plan, Progress, pause, together
 from smp.cluster.plan.failures import ApiError, NoKindMatchError
+from smp.cluster.plan.given_up import require_given_up
 from smp.cluster.plan.objects import Action, Applied, Item, require_identity
 from smp.cluster.plan.options import ApplyOptions
-from smp.cluster.plan.prediction import Prediction, predicted
-from smp.cluster.plan.pruning import prune, pruned_places
+from smp.cluster.plan.prediction import Prediction, predict
+from smp.cluster.plan.pruning import prune, prune_places
 from smp.cluster.plan.readiness import readiness
 from smp.cluster.plan.reading import uid_of
-from smp.cluster.plan.schemas import Documents, Schemas
+from smp.cluster.plan.schemas import ClusterSchemas, Documents
 from smp.cluster.plan.server_side import apply_server_side
 from smp.cluster.plan.undoing import RollbackStep, steps_of
 from smp.cluster.plan.waiting import Waited, wait
 from smp.errors import ObjectError, SmpError
 from smp.hazards import HazardError
-from smp.values import JSONObject, as_list, as_object
 
 # Objects that others need: they are applied before all others.
 _FIRST: Final = ("Namespace", "CustomResourceDefinition")
@@ -73,12 +74,12 @@ class Session:
         enforce_namespace: bool = False,
     ) -> None:
         self.discovery: Discovery = Discovery()
-        self.schemas: Schemas = Schemas(documents)
+        self.schemas: ClusterSchemas = ClusterSchemas(documents)
         self.namespace = namespace
         # An object of another namespace is an error then (Go: RequireNamespace).
         self.enforce_namespace = enforce_namespace
 
-    def target(self, item: Item) -> Plan[Target]:
+    def target(self, item: Item) -> Plan[ApplyTarget]:
         """Look up the kind of an object, and give it its namespace.
 
         Raises ObjectError, NoKindMatchError, and what ``send`` raises.
@@ -88,7 +89,7 @@ class Session:
         kind_schema = yield from self.schemas.of(item.api_version, item.kind)
         if not resource.namespaced:
             # Go: resource.RetrieveLazy, which drops the namespace.
-            return Target(item.in_namespace(""), resource, kind_schema, "")
+            return ApplyTarget(item.in_namespace(""), resource, kind_schema, "")
         namespace = item.namespace or self.namespace
         if self.enforce_namespace and namespace != self.namespace:
             raise ObjectError(
@@ -98,7 +99,9 @@ class Session:
                 hint=f'pass the namespace "{namespace}", or none',
             )
         # Go: resource.SetNamespace.
-        return Target(item.in_namespace(namespace), resource, kind_schema, namespace)
+        return ApplyTarget(
+            item.in_namespace(namespace), resource, kind_schema, namespace
+        )
 
 
 class Prepared:
@@ -108,7 +111,7 @@ class Prepared:
 
     def __init__(self, item: Item) -> None:
         self.item: Item = item
-        self.target: Target | None = None
+        self.target: ApplyTarget | None = None
         self.live: JSONObject | None = None
         self.predicted: Prediction = Prediction()
         self.error: SmpError | None = None
@@ -173,6 +176,7 @@ def apply(session: Session, items: list[Item], options: ApplyOptions) -> Plan[Ru
     """
     options.require_consistent()
     options.require_objects(items)
+    require_given_up(items, options)
     parent: Parent | None = None
     if options.applyset:
         tooling = options.tooling or default_tooling()
@@ -194,37 +198,17 @@ def apply(session: Session, items: list[Item], options: ApplyOptions) -> Plan[Ru
         targets = [entry.target for entry in prepared if entry.target is not None]
         yield from update(parent, before | scope_of(targets), options)
     results = yield from _apply_all(session, prepared, options)
-    targets = [entry.target for entry in prepared if entry.target is not None]
+    applyset = None if parent is None else (parent, before)
     pruned: list[Applied] = []
     # An error keeps what might be pruned (Go: ApplyOptions.Run).
     if options.prunes and all(result.error is None for result in results):
+        targets = [entry.target for entry in prepared if entry.target is not None]
         visited = frozenset(uid_of(result.object) for result in results)
-        if parent is not None:
-            where = yield from places(session.discovery, before)
-            pruned = yield from prune(
-                where, parent.selector, visited, options, only_applied=False
-            )
-            if all(result.error is None for result in pruned):
-                yield from update(parent, scope_of(targets), options)
-        elif options.prune:
-            where = yield from pruned_places(session.discovery, targets, options)
-            pruned = yield from prune(where, options.prune, visited, options)
+        pruned = yield from _prune(session, options, targets, visited, applyset)
         for result in pruned:
             yield Progress(len(prepared), len(prepared), str(result), result)
-    waited: list[Waited] = []
-    if options.wait is not None and options.dry_run == "none":
-        applied = [
-            entry.target
-            for entry in prepared
-            if entry.target is not None and entry.error is None
-        ]
-        waited = yield from wait(applied, timeout=options.wait)
-    return Run(
-        (*results, *pruned),
-        tuple(waited),
-        options=options,
-        applyset=None if parent is None else (parent, before),
-    )
+    waited = yield from _wait_for(prepared, options)
+    return Run((*results, *pruned), tuple(waited), options=options, applyset=applyset)
 
 
 def _apply_all(
@@ -280,7 +264,7 @@ def _prepare(entry: Prepared, options: ApplyOptions) -> Plan[None]:
         raise AssertionError("the kind is looked up before")
     try:
         entry.live = yield from entry.target.read()
-        entry.predicted = predicted(entry.target, entry.live, options)
+        entry.predicted = predict(entry.target, entry.live, options)
     except SmpError as error:
         entry.error = error
 
@@ -324,6 +308,41 @@ def _not_applied(entry: Prepared) -> Applied:
     )
 
 
+def _wait_for(prepared: list[Prepared], options: ApplyOptions) -> Plan[list[Waited]]:
+    """Wait until what was applied is ready, where that is wanted."""
+    if options.wait is None or options.dry_run != "none":
+        return []
+    applied = [
+        entry.target
+        for entry in prepared
+        if entry.target is not None and entry.error is None
+    ]
+    return (yield from wait(applied, timeout=options.wait))
+
+
+def _prune(
+    session: Session,
+    options: ApplyOptions,
+    targets: list[ApplyTarget],
+    visited: frozenset[str],
+    applyset: tuple[Parent, Scope] | None,
+) -> Plan[list[Applied]]:
+    """Delete what was applied before; ``applyset`` is its parent, and what it named."""
+    if applyset is None:
+        if not options.prune:
+            return []
+        where = yield from prune_places(session.discovery, targets, options)
+        return (yield from prune(where, options.prune, visited, options))
+    parent, before = applyset
+    where = yield from places(session.discovery, before)
+    pruned = yield from prune(
+        where, parent.selector, visited, options, only_applied=False
+    )
+    if all(result.error is None for result in pruned):
+        yield from update(parent, scope_of(targets), options)
+    return pruned
+
+
 def _apply_one(
     entry: Prepared, options: ApplyOptions, *, is_current: bool, written: set[str]
 ) -> Plan[Applied]:
@@ -337,6 +356,12 @@ def _apply_one(
     target, live, known = entry.target, entry.live, entry.predicted.computed
     was_written = target.path in written
     written.add(target.path)
+    if options.dry_run == "client" and not options.force:
+        # No request is sent whose answer would say it. By force an object that is
+        # refused is deleted and created again.
+        entry.error = entry.predicted.refused()
+        if entry.error is not None:
+            return _not_applied(entry)
     try:
         if known is not None and not known.patch and not was_written:
             return unchanged(target, known)

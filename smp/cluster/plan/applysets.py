@@ -17,9 +17,10 @@ from typing import Any, Final
 import msgspec
 
 import smp
-from smp.cluster.plan.client_side import Target
-from smp.cluster.plan.discovery import Discovery, Resource
-from smp.cluster.plan.exchange import Plan, Request
+from smp._values.values import JSONObject, as_object, as_text
+from smp.cluster.plan.client_side import ApplyTarget
+from smp.cluster.plan.discovery import DiscoveredResource, Discovery
+from smp.cluster.plan.exchange import Plan, PlannedRequest
 from smp.cluster.plan.failures import ApiError, NoResourceTypeError
 from smp.cluster.plan.objects import Item
 from smp.cluster.plan.options import ApplyOptions
@@ -32,7 +33,6 @@ from smp.cluster.plan.sending import (
     send_for_object,
 )
 from smp.errors import SmpError
-from smp.values import JSONObject, as_object, as_text
 
 TOOLING: Final = "applyset.kubernetes.io/tooling"
 NAMESPACES: Final = "applyset.kubernetes.io/additional-namespaces"
@@ -60,7 +60,7 @@ class Parent(msgspec.Struct, frozen=True):
     ``kubectl/v1.37``. A tool refuses the sets of others.
     """
 
-    resource: Resource
+    resource: DiscoveredResource
     namespace: str
     name: str
     tooling: str
@@ -143,7 +143,7 @@ def parent(
     return Parent(resource, within, name, tooling)
 
 
-def resource_named(discovery: Discovery, reference: str) -> Plan[Resource]:
+def resource_named(discovery: Discovery, reference: str) -> Plan[DiscoveredResource]:
     """Return the resource that a name means: ``deploy``, ``widgets.acme.io``.
 
     Raises NoResourceTypeError, and what ``send`` raises.
@@ -181,7 +181,7 @@ def labelled(item: Item, parent: Parent) -> Item:
     return Item(obj, item.source)
 
 
-def scope_of(targets: list[Target]) -> Scope:
+def scope_of(targets: list[ApplyTarget]) -> Scope:
     """Return the kinds and namespaces of objects (Go: ApplySet.addResource)."""
     return Scope(
         frozenset((each.resource.group, each.resource.kind) for each in targets),
@@ -195,7 +195,7 @@ def current_scope(parent: Parent) -> Plan[Scope]:
     Raises ApplySetError for an object that is no parent, or that of another tool (Go:
     ApplySet.fetchParent).
     """
-    request = Request("GET", parent.path, headers=(("Accept", JSON_TYPE),))
+    request = PlannedRequest("GET", parent.path, headers=(("Accept", JSON_TYPE),))
     live = yield from exists_after(request)
     if live is None:
         if (parent.resource.group, parent.resource.kind) not in _BUILT_IN_PARENTS:
@@ -217,7 +217,9 @@ def current_scope(parent: Parent) -> Plan[Scope]:
     if tool_of(tooling) != parent.tool:
         raise ApplySetError(
             f'{shown} already exists and is managed by tooling "{tool_of(tooling)}"'
-            f' instead of "{parent.tool}"'
+            f' instead of "{parent.tool}"',
+            hint=f"tooling={tooling!r} (--tooling {tooling}) works on it as that tool,"
+            " which may go on with it",
         )
     # The id is derived from the name of the parent: a copy of one is no parent.
     id_ = as_text(as_object(metadata.get("labels")).get(ID))
@@ -290,10 +292,10 @@ def update(parent: Parent, scope: Scope, options: ApplyOptions) -> Plan[None]:
 
 def _update_request(
     parent: Parent, body: JSONObject, options: ApplyOptions, *, force: bool
-) -> Request:
+) -> PlannedRequest:
     manager = f"{parent.tool}-applyset"
     query = options.query(field_validation=True, manager=manager)
-    return Request(
+    return PlannedRequest(
         "PATCH",
         parent.path,
         (*query, ("force", "true" if force else "false")),
@@ -302,7 +304,9 @@ def _update_request(
     )
 
 
-def places(discovery: Discovery, scope: Scope) -> Plan[list[tuple[Resource, str]]]:
+def places(
+    discovery: Discovery, scope: Scope
+) -> Plan[list[tuple[DiscoveredResource, str]]]:
     """Return where members may be: each resource, with each namespace.
 
     Raises NoKindMatchError for a kind that is no longer served.
@@ -367,7 +371,7 @@ def verify(discovery: Discovery, parent: Parent, *, full: bool) -> Plan[ApplySet
 
     With ``full`` members are looked for in every resource that can be listed.
     """
-    request = Request("GET", parent.path, headers=(("Accept", JSON_TYPE),))
+    request = PlannedRequest("GET", parent.path, headers=(("Accept", JSON_TYPE),))
     live = yield from send_for_object(request)
     metadata = as_object(live.get("metadata"))
     problems = []

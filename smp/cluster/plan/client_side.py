@@ -9,8 +9,15 @@ from typing import Final
 
 import msgspec
 
-from smp.cluster.plan.discovery import Resource
-from smp.cluster.plan.exchange import Plan, Request, Response, pause
+from smp._values.last_applied import (
+    LAST_APPLIED,
+    drop_last_applied,
+    last_applied_configuration,
+    with_last_applied,
+)
+from smp._values.values import JSON, JSONObject, as_object, as_text, drop_nulls
+from smp.cluster.plan.discovery import DiscoveredResource
+from smp.cluster.plan.exchange import Plan, PlannedRequest, Response, pause
 from smp.cluster.plan.failures import ApiError, NotInTimeError
 from smp.cluster.plan.objects import Applied, Item
 from smp.cluster.plan.options import ApplyOptions
@@ -24,16 +31,8 @@ from smp.cluster.plan.sending import (
     warnings_of,
 )
 from smp.errors import ApplyWarning, SmpError, UnionError
-from smp.last_applied import (
-    LAST_APPLIED,
-    last_applied_configuration,
-    with_last_applied,
-    without_last_applied,
-)
 from smp.paths import Path
-from smp.schema.model import Type
 from smp.three_way import ApplyResult, three_way_apply
-from smp.values import JSON, JSONObject, as_object, as_text, without_nulls
 
 MERGE: Final = "application/merge-patch+json"
 # Go: maxPatchRetry, triesBeforeBackOff and patchRetryBackOffPeriod.
@@ -51,11 +50,11 @@ _DELETING: Final = (
 )
 
 
-class Target(msgspec.Struct, frozen=True):
+class ApplyTarget(msgspec.Struct, frozen=True):
     """An object of a run, with what the server says of its kind."""
 
     item: Item
-    resource: Resource
+    resource: DiscoveredResource
     kind_schema: KindSchema
     namespace: str
 
@@ -66,7 +65,7 @@ class Target(msgspec.Struct, frozen=True):
 
     def read(self) -> Plan[JSONObject | None]:
         """Get the live object; None where there is none."""
-        request = Request("GET", self.path, headers=(("Accept", JSON_TYPE),))
+        request = PlannedRequest("GET", self.path, headers=(("Accept", JSON_TYPE),))
         return (yield from exists_after(request))
 
 
@@ -79,8 +78,8 @@ class Computed(msgspec.Struct, frozen=True):
     result: ApplyResult
 
 
-def computed(
-    target: Target,
+def compute(
+    target: ApplyTarget,
     live: JSONObject,
     options: ApplyOptions,
     *,
@@ -92,7 +91,7 @@ def computed(
     ``kubectl diff`` leaves the annotation out. With ``defaults`` the result is what a
     server stores. Raises what three_way_apply raises.
     """
-    annotated = with_last_applied if with_annotation else without_last_applied
+    annotated = with_last_applied if with_annotation else drop_last_applied
 
     def applied(profile: str) -> ApplyResult:
         return three_way_apply(
@@ -123,38 +122,11 @@ def computed(
         return Computed(live, result.patch, result.media_type, result)
     if not target.kind_schema.is_strategic:
         return Computed(live, result.kubectl_patch, MERGE, result)
-    type_ = target.kind_schema.schema.type
-    patch = _with_replaced(result.kubectl_patch, target.item.object, live, type_)
-    return Computed(live, patch, STRATEGIC, result)
-
-
-def _with_replaced(
-    patch: JSONObject, modified: JSONObject, live: JSONObject, type_: Type
-) -> JSONObject:
-    """Return the patch with all objects that have the patch strategy replace.
-
-    kubectl sends those that do not change as well, such as the selector of a
-    PodDisruptionBudget (Go: handleMapDiff; docs/deviations.md, 5).
-    """
-    for name, value in modified.items():
-        current = live.get(name)
-        field = type_.field(name)
-        if field is None or not isinstance(value, dict):
-            continue
-        if not isinstance(current, dict):
-            continue
-        if field.replaces:
-            patch = {**patch, name: value}
-        elif field.type.structured:
-            before = as_object(patch.get(name))
-            after = _with_replaced(before, value, current, field.type)
-            if after is not before:
-                patch = {**patch, name: after}
-    return patch
+    return Computed(live, result.kubectl_patch, STRATEGIC, result)
 
 
 def apply_client_side(
-    target: Target,
+    target: ApplyTarget,
     live: JSONObject | None,
     options: ApplyOptions,
     known: Computed | None = None,
@@ -162,7 +134,7 @@ def apply_client_side(
     """Apply an object of which the server has ``live``, or which is new.
 
     ``known`` is the patch for this live object, where it was computed before. Raises
-    what ``send`` and ``computed`` raise.
+    what ``send`` and ``compute`` raise.
     """
     if live is None:
         return (yield from _create(target, options))
@@ -170,12 +142,12 @@ def apply_client_side(
         if known is not None and known.live is live:
             found = known
         else:
-            found = computed(target, live, options)
+            found = compute(target, live, options)
         if not found.patch:
             return unchanged(target, found)
         if options.dry_run == "client":
-            return _configured(target, live, found, found.result.object)
-        request = Request(
+            return _configure(target, live, found, found.result.object)
+        request = PlannedRequest(
             "PATCH",
             target.path,
             options.query(field_validation=True),
@@ -198,12 +170,12 @@ def apply_client_side(
                 return (yield from _replace(target, live, options))
             raise
         warnings = warnings_of_answer(answer)
-        return _configured(target, live, found, object_of(answer), warnings)
+        return _configure(target, live, found, object_of(answer), warnings)
     raise AssertionError("the last attempt returns or raises")
 
 
-def _configured(
-    target: Target,
+def _configure(
+    target: ApplyTarget,
     live: JSONObject,
     found: Computed,
     obj: JSONObject,
@@ -224,7 +196,7 @@ def _configured(
     )
 
 
-def unchanged(target: Target, found: Computed) -> Applied:
+def unchanged(target: ApplyTarget, found: Computed) -> Applied:
     """Return that nothing was sent, as there is nothing to change."""
     live = found.live
     return Applied(
@@ -240,12 +212,12 @@ def unchanged(target: Target, found: Computed) -> Applied:
     )
 
 
-def _create(target: Target, options: ApplyOptions) -> Plan[Applied]:
+def _create(target: ApplyTarget, options: ApplyOptions) -> Plan[Applied]:
     """Create the object, with the last-applied annotation."""
     modified = with_last_applied(target.item.object)
     # An update drops nulls, so a create does as well (Go: pruneNullsFromMap, after
     # the annotation was made).
-    body = _for_create(as_object(without_nulls(modified)))
+    body = _for_create(as_object(drop_nulls(modified)))
     created = body
     warnings: tuple[ApplyWarning, ...] = ()
     # A dry run of the client is the object as it would be sent.
@@ -266,8 +238,10 @@ def _create(target: Target, options: ApplyOptions) -> Plan[Applied]:
     )
 
 
-def _create_request(target: Target, body: JSONObject, options: ApplyOptions) -> Request:
-    return Request(
+def _create_request(
+    target: ApplyTarget, body: JSONObject, options: ApplyOptions
+) -> PlannedRequest:
+    return PlannedRequest(
         "POST",
         target.resource.path(target.namespace),
         options.query(field_validation=True),
@@ -287,7 +261,9 @@ def _for_create(obj: JSONObject) -> JSONObject:
     return {**obj, "metadata": kept}
 
 
-def _replace(target: Target, live: JSONObject, options: ApplyOptions) -> Plan[Applied]:
+def _replace(
+    target: ApplyTarget, live: JSONObject, options: ApplyOptions
+) -> Plan[Applied]:
     """Delete the object, wait until it is gone, and create it (``--force``).
 
     The former object is created again where the new one is refused. Go:
@@ -340,8 +316,8 @@ class NotRestoredError(SmpError):
 
 
 def delete_request(
-    target: Target, options: ApplyOptions, *, named: bool = True
-) -> Request:
+    target: ApplyTarget, options: ApplyOptions, *, named: bool = True
+) -> PlannedRequest:
     """Make the request that deletes an object (Go: asDeleteOptions).
 
     The dynamic client of Go names the kind of the body, others do not.
@@ -355,7 +331,7 @@ def delete_request(
     # A server that finds a body does not look at the query (Go: DeleteResource).
     if options.dry_run == "server":
         body["dryRun"] = ["All"]
-    return Request(
+    return PlannedRequest(
         "DELETE",
         target.path,
         headers=(("Accept", JSON_TYPE), ("Content-Type", JSON_TYPE)),
@@ -363,7 +339,7 @@ def delete_request(
     )
 
 
-def until_gone(target: Target, timeout: float | None) -> Plan[None]:
+def until_gone(target: ApplyTarget, timeout: float | None) -> Plan[None]:
     """Wait until an object does not exist.
 
     Raises NotInTimeError after a number of seconds, where there is one.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from smp.cluster.plan.apply import Session
-from smp.cluster.plan.client_side import Target, delete_request, until_gone
+from smp.cluster.plan.client_side import ApplyTarget, delete_request, until_gone
 from smp.cluster.plan.exchange import Plan, Progress
 from smp.cluster.plan.objects import Applied, Item
 from smp.cluster.plan.options import ApplyOptions
@@ -25,9 +25,9 @@ def deleted(
     One that does not exist, or does not go in time, has an error.
     """
     results: list[Applied] = []
-    targets: list[Target | None] = []
+    targets: list[ApplyTarget | None] = []
     for item in items:
-        target: Target | None = None
+        target: ApplyTarget | None = None
         try:
             target = yield from session.target(item)
             result = yield from delete(target, options)
@@ -54,7 +54,7 @@ def deleted(
     return results
 
 
-def delete(target: Target, options: ApplyOptions) -> Plan[Applied]:
+def delete(target: ApplyTarget, options: ApplyOptions) -> Plan[Applied]:
     """Delete an object; one that does not exist is an error.
 
     With a dry run of the client it is only read. Raises what ``send`` raises.

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from itertools import chain
 
+from smp._values.last_applied import last_applied_configuration
+from smp._values.values import JSONObject
 from smp.cluster.plan.apply import Session
 from smp.cluster.plan.applysets import (
     current_scope,
@@ -16,17 +18,16 @@ from smp.cluster.plan.applysets import (
     parent,
     places,
 )
-from smp.cluster.plan.client_side import Target, computed
-from smp.cluster.plan.discovery import Resource
+from smp.cluster.plan.client_side import ApplyTarget, compute
+from smp.cluster.plan.discovery import DiscoveredResource
 from smp.cluster.plan.exchange import Plan, together
 from smp.cluster.plan.failures import ApiError
+from smp.cluster.plan.given_up import require_given_up
 from smp.cluster.plan.objects import Item
 from smp.cluster.plan.options import ApplyOptions
-from smp.cluster.plan.pruning import left_over, listed, pruned_places
+from smp.cluster.plan.pruning import list_left_over, listed, prune_places
 from smp.cluster.plan.reading import Difference, difference, uid_of
 from smp.errors import SmpError
-from smp.last_applied import last_applied_configuration
-from smp.values import JSONObject
 
 
 def differences(
@@ -40,8 +41,9 @@ def differences(
     """
     options.require_consistent()
     options.require_objects(items)
+    require_given_up(items, options)
     # Where there may be something to prune: what the ApplySet names, or an allowlist.
-    where: list[tuple[Resource, str]] = []
+    where: list[tuple[DiscoveredResource, str]] = []
     selector = options.prune or ""
     if options.applyset:
         tooling = options.tooling or default_tooling()
@@ -63,14 +65,14 @@ def differences(
         except SmpError as error:
             found.append(Difference(item=item, error=error))
     if options.prune:
-        where = yield from pruned_places(session.discovery, targets, options)
+        where = yield from prune_places(session.discovery, targets, options)
     # An apply keeps what might be pruned where an object has an error.
     if not options.prunes or any(each.error is not None for each in found):
         return found
     # Go: pruner.prune of k8s.io/kubectl/pkg/cmd/diff, by the uids of live objects.
     visited = frozenset(uid_of(each.live) for each in found)
     for resource, namespace in where:
-        left = yield from left_over(
+        left = yield from list_left_over(
             resource, namespace, selector, visited, only_applied=bool(options.prune)
         )
         for obj in left:
@@ -135,7 +137,7 @@ def drifts_of_applied(
 
 
 def _drift(
-    target: Target, live: JSONObject | None, options: ApplyOptions
+    target: ApplyTarget, live: JSONObject | None, options: ApplyOptions
 ) -> Difference:
     """Compute what an apply would change. Raises what three_way_apply raises."""
     item, namespace = target.item, target.namespace
@@ -143,7 +145,7 @@ def _drift(
     if live is None:
         return Difference(item=item, namespace=namespace, merged=item.object)
     # What a server only decodes, as the stringData of a Secret, is no drift.
-    found = computed(target, live, options, defaults=True)
+    found = compute(target, live, options, defaults=True)
     return Difference(
         item=item,
         namespace=namespace,
@@ -157,7 +159,7 @@ def _drift(
 
 
 def _listed(
-    resource: Resource, namespace: str, selector: str
+    resource: DiscoveredResource, namespace: str, selector: str
 ) -> Plan[list[JSONObject]]:
     try:
         return (yield from listed(resource, namespace, selector))

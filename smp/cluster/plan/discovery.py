@@ -11,7 +11,8 @@ from typing import Final
 
 import msgspec
 
-from smp.cluster.plan.exchange import Plan, Request
+from smp._values.values import JSON, Absent, JSONObject, as_list, as_object, as_text
+from smp.cluster.plan.exchange import Plan, PlannedRequest
 from smp.cluster.plan.failures import NoKindMatchError
 from smp.cluster.plan.sending import (
     JSON_TYPE,
@@ -20,7 +21,6 @@ from smp.cluster.plan.sending import (
     send_for_object,
 )
 from smp.errors import SmpError
-from smp.values import JSON, Absent, JSONObject, as_list, as_object, as_text
 
 _AGGREGATED: Final = (
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -28,7 +28,7 @@ _AGGREGATED: Final = (
 _ACCEPT: Final = ("Accept", f"{_AGGREGATED},{JSON_TYPE}")
 
 
-class Resource(msgspec.Struct, frozen=True):
+class DiscoveredResource(msgspec.Struct, frozen=True):
     """A resource of an API server; ``plural`` is its name in a path."""
 
     group: str
@@ -62,7 +62,7 @@ class Discovery:
     """What a server serves, as far as it was asked for."""
 
     def __init__(self) -> None:
-        self._resources: dict[tuple[str, str], Resource] = {}
+        self._resources: dict[tuple[str, str], DiscoveredResource] = {}
         self._aggregated: bool | None = None
         # Whether all group versions of a server without it are known.
         self._is_complete = False
@@ -71,7 +71,7 @@ class Discovery:
         # Why the server does not say what it serves: it is not asked for each object.
         self._failure: SmpError | None = None
 
-    def resource(self, api_version: str, kind: str) -> Plan[Resource]:
+    def resource(self, api_version: str, kind: str) -> Plan[DiscoveredResource]:
         """Return the resource of a kind.
 
         A kind that is not known may have been defined since, so the server is asked
@@ -97,7 +97,7 @@ class Discovery:
             raise NoKindMatchError(api_version, kind)
         return found
 
-    def _in_lower_case(self, wanted: tuple[str, str]) -> Resource | None:
+    def _in_lower_case(self, wanted: tuple[str, str]) -> DiscoveredResource | None:
         # Go: restmapper.NewDiscoveryRESTMapper has each kind in lower case as well. A
         # server then says what is wrong with the object.
         for (api_version, kind), resource in self._resources.items():
@@ -110,7 +110,7 @@ class Discovery:
         self._missing.clear()
         self._failure = None
 
-    def all(self) -> Plan[tuple[Resource, ...]]:
+    def all(self) -> Plan[tuple[DiscoveredResource, ...]]:
         """Return all resources of a server. Raises what ``send`` raises."""
         if self._aggregated is None:
             yield from self._ask_for_all()
@@ -122,7 +122,7 @@ class Discovery:
             self._is_complete = True
         return tuple(self._resources.values())
 
-    def resource_of_kind(self, group: str, kind: str) -> Plan[Resource]:
+    def resource_of_kind(self, group: str, kind: str) -> Plan[DiscoveredResource]:
         """Return the resource of a kind in the preferred version of its group.
 
         Raises NoKindMatchError, and what ``send`` raises.
@@ -146,7 +146,7 @@ class Discovery:
 
     def _groups(self) -> Plan[dict[str, list[str]]]:
         """Return the group versions of each group, but of the one without a name."""
-        request = Request("GET", "/apis", headers=(("Accept", JSON_TYPE),))
+        request = PlannedRequest("GET", "/apis", headers=(("Accept", JSON_TYPE),))
         listed = yield from send_for_object(request)
         return {
             as_text(group.get("name")): [
@@ -156,7 +156,7 @@ class Discovery:
             for group in map(as_object, as_list(listed.get("groups")))
         }
 
-    def _preferred(self, group: str, kind: str) -> Resource | None:
+    def _preferred(self, group: str, kind: str) -> DiscoveredResource | None:
         # A server lists the versions of a group in its order of preference.
         for resource in self._resources.values():
             if (resource.group, resource.kind) == (group, kind):
@@ -164,9 +164,9 @@ class Discovery:
         return None
 
     def _ask_for_all(self) -> Plan[None]:
-        found: dict[tuple[str, str], Resource] = {}
+        found: dict[tuple[str, str], DiscoveredResource] = {}
         for path in ("/api", "/apis"):
-            request = Request("GET", path, headers=(_ACCEPT,))
+            request = PlannedRequest("GET", path, headers=(_ACCEPT,))
             # It is the first request of a run: nothing is begun that must be ended.
             document = yield from exists_after(request, waits=False)
             # A server may serve one of the two paths only.
@@ -176,7 +176,7 @@ class Discovery:
             if document.get("kind") != "APIGroupDiscoveryList":
                 self._aggregated = False
                 return
-            for resource in _aggregated_resources(document):
+            for resource in _aggregate_resources(document):
                 found.setdefault((resource.api_version, resource.kind), resource)
         self._aggregated = True
         self._resources = found
@@ -184,16 +184,16 @@ class Discovery:
     def _ask_for_group_version(self, api_version: str) -> Plan[None]:
         root = "apis" if "/" in api_version else "api"
         path = path_of(root, *api_version.split("/"))
-        request = Request("GET", path, headers=(("Accept", JSON_TYPE),))
+        request = PlannedRequest("GET", path, headers=(("Accept", JSON_TYPE),))
         document = yield from exists_after(request)
         # The server does not serve the group version.
         if document is None:
             return
-        for resource in _listed_resources(document, api_version):
+        for resource in _list_resources(document, api_version):
             self._resources[resource.api_version, resource.kind] = resource
 
 
-def _aggregated_resources(document: JSONObject) -> list[Resource]:
+def _aggregate_resources(document: JSONObject) -> list[DiscoveredResource]:
     """Return the resources of an APIGroupDiscoveryList."""
     found = []
     for group in map(as_object, as_list(document.get("items"))):
@@ -202,7 +202,7 @@ def _aggregated_resources(document: JSONObject) -> list[Resource]:
             for entry in map(as_object, as_list(version.get("resources"))):
                 kind = as_object(entry.get("responseKind"))
                 found.append(
-                    Resource(
+                    DiscoveredResource(
                         group=group_name,
                         version=as_text(version.get("version")),
                         kind=as_text(kind.get("kind")),
@@ -216,12 +216,12 @@ def _aggregated_resources(document: JSONObject) -> list[Resource]:
     return found
 
 
-def _listed_resources(document: JSONObject, api_version: str) -> list[Resource]:
+def _list_resources(document: JSONObject, api_version: str) -> list[DiscoveredResource]:
     """Return the resources of an APIResourceList, but for subresources."""
     group, _, version = api_version.rpartition("/")
     # A name with a slash is that of a subresource.
     return [
-        Resource(
+        DiscoveredResource(
             group=group,
             version=version,
             kind=as_text(entry.get("kind")),

@@ -3,7 +3,7 @@
 Theory of operation. A plan is a generator without I/O. It yields steps, and is sent an
 answer for each:
 
-- a ``Request`` is answered with a ``Response``, or with a ``BrokenConnection``;
+- a ``PlannedRequest`` is answered with a ``Response``, or with a ``BrokenConnection``;
 - a ``Pause`` is answered with the seconds since the run began; a pause of 0 seconds
   only asks for them;
 - a ``Progress`` tells what was done; it has no answer;
@@ -26,7 +26,7 @@ import msgspec
 T = TypeVar("T")
 
 
-class Request(msgspec.Struct, frozen=True):
+class PlannedRequest(msgspec.Struct, frozen=True):
     """A request to an API server.
 
     ``path`` begins with a slash and is percent-encoded. ``query`` and ``headers`` are
@@ -91,7 +91,7 @@ class Together(msgspec.Struct, frozen=True):
     plans: tuple[Plan[Any], ...]
 
 
-Step: TypeAlias = Request | Pause | Progress | Together
+Step: TypeAlias = PlannedRequest | Pause | Progress | Together
 Answer: TypeAlias = Response | BrokenConnection | float | list[Any] | None
 Plan: TypeAlias = Generator[Step, Answer, T]
 

@@ -8,10 +8,10 @@ from typing import Final
 
 import msgspec
 
-from smp import codec
-from smp.cluster.plan.exchange import Request, Response
+from smp._values import codec
+from smp._values.values import JSONObject, as_list, as_object, as_text
+from smp.cluster.plan.exchange import PlannedRequest, Response
 from smp.errors import SmpError
-from smp.values import JSONObject, as_list, as_object, as_text
 
 # Go: metav1.StatusReason, of the answers that have no Status.
 _REASONS: Final = {
@@ -54,7 +54,7 @@ class ApiError(SmpError):
 
     default_code = "refused-by-server"
 
-    def __init__(self, answer: Response, request: Request) -> None:
+    def __init__(self, answer: Response, request: PlannedRequest) -> None:
         body: JSONObject = {}
         with suppress(SmpError):
             body = codec.decode_object(answer.body)
@@ -62,8 +62,10 @@ class ApiError(SmpError):
         if body.get("kind") != "Status":
             body = {}
         details = as_object(body.get("details"))
+        # Where a list may go on that took too long (Go: handleCompactedErrorForPaging).
+        self.resume: str = as_text(as_object(body.get("metadata")).get("continue"))
         self.is_unknown: bool = request.method != "GET" and answer.status in _LOST
-        self.status = answer.status  # type: ignore[misc]  # that of a class by default
+        self.status: int = answer.status
         # Go: errors.ReasonForError. A Status may have no reason, and is shown so.
         self._named = as_text(body.get("reason"))
         if not body:

@@ -6,14 +6,15 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from smp.cluster.plan.discovery import Resource
+from smp._values.last_applied import last_applied_configuration, with_last_applied
+from smp._values.values import JSONObject, as_object, as_text, type_name
+from smp.cluster.plan.discovery import DiscoveredResource
 from smp.errors import ApplyWarning, ObjectError, SmpError
 from smp.explain import Cause, explain_apply
 from smp.hazards import Hazard
-from smp.last_applied import last_applied_configuration, with_last_applied
+from smp.managed_fields import PatchRequest
 from smp.paths import Path
 from smp.schema.model import Schema
-from smp.values import JSONObject, as_object, as_text, type_name
 
 Action: TypeAlias = Literal[
     "created",
@@ -113,11 +114,11 @@ def causes_of(
     """
     if live is None or schema is None:
         return ()
-    last_applied, modified = applied_configurations(item, live)
+    last_applied, modified = apply_configurations(item, live)
     return explain_apply(last_applied, modified, live, schema, unknown_fields="merge")
 
 
-def applied_configurations(
+def apply_configurations(
     item: Item, live: JSONObject
 ) -> tuple[JSONObject | None, JSONObject]:
     """Return what was applied last and what is applied now, as an apply has them.
@@ -137,19 +138,22 @@ class Applied(msgspec.Struct, frozen=True, kw_only=True):
     its kind, None where the server does not serve it. ``object`` is the object
     as the server has it after that, or as it is predicted where no request was sent;
     ``before`` the live object that was there, or None. ``patch`` is what was sent, with
-    its ``media_type``; None where nothing was. ``hazards`` is what may do harm beside
-    what is asked for. ``error`` is there where the action is failed.
+    its ``media_type``; None where nothing was. ``requests`` are those that were sent
+    after a server had refused the patch alone, see ``predict_refusal``. ``hazards`` is
+    what may do harm beside what is asked for. ``error`` is there where the action is
+    failed.
     """
 
     item: Item
     action: Action
     namespace: str = ""
-    resource: Resource | None = None
+    resource: DiscoveredResource | None = None
     object: dict[str, Any] | None = None
     before: dict[str, Any] | None = None
     patch: Any = None
     media_type: str = ""
     schema: Schema | None = None
+    requests: tuple[PatchRequest, ...] = ()
     warnings: tuple[ApplyWarning, ...] = ()
     hazards: tuple[Hazard, ...] = ()
     error: SmpError | None = None

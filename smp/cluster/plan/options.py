@@ -7,9 +7,10 @@ from typing import Final, Literal, TypeAlias, get_args
 
 import msgspec
 
+from smp._values.options import require_options
+from smp._values.path_patterns import pattern_of
 from smp.errors import ObjectError
 from smp.hazards import Policy
-from smp.options import require_options
 
 DryRun: TypeAlias = Literal["none", "client", "server"]
 Validation: TypeAlias = Literal["strict", "warn", "ignore"]
@@ -33,6 +34,9 @@ class ApplyOptions(msgspec.Struct, frozen=True, kw_only=True):
     safe patch where there is one, "ignore" does not look for them. With ``strict``
     nothing is written where an object has a hazard, where its prediction does not
     converge, or where the server would refuse it.
+    ``give_up`` are patterns of paths that a server-side apply leaves out of the
+    manifests, so that they belong to their other managers; with ``skip_conflicts`` it
+    leaves out what is a conflict, and applies the rest.
     ``timeout`` are seconds, for the deletion that ``force`` waits for. ``wait`` are
     the seconds to wait until the objects are ready, None for no wait.
 
@@ -47,6 +51,8 @@ class ApplyOptions(msgspec.Struct, frozen=True, kw_only=True):
     field_manager: str | None = None
     server_side: bool = False
     force_conflicts: bool = False
+    give_up: tuple[str, ...] = ()
+    skip_conflicts: bool = False
     force: bool = False
     dry_run: DryRun = "none"
     overwrite: bool = True
@@ -72,6 +78,11 @@ class ApplyOptions(msgspec.Struct, frozen=True, kw_only=True):
         """
         require_options(self, _CHOICES, _TYPES)
 
+    @property
+    def predicts_refusals(self) -> bool:
+        """Whether it is said what the server would refuse; other runs ask it."""
+        return self.strict or self.dry_run == "client"
+
     def require_consistent(self) -> None:
         """Raise ObjectError for options that exclude each other.
 
@@ -79,26 +90,37 @@ class ApplyOptions(msgspec.Struct, frozen=True, kw_only=True):
         """
         # kubectl names its flags, which the options of Python are called after.
         if self.force_conflicts and not self.server_side:
-            raise _excluded("--force-conflicts only works with --server-side")
+            raise _exclude("--force-conflicts only works with --server-side")
+        if self.give_up and not self.server_side:
+            raise _exclude("--give-up only works with --server-side")
+        if self.skip_conflicts and not self.server_side:
+            raise _exclude("--skip-conflicts only works with --server-side")
+        if self.skip_conflicts and self.force_conflicts:
+            raise _exclude("--skip-conflicts cannot be used with --force-conflicts")
+        for text in self.give_up:
+            try:
+                pattern_of(text)
+            except ValueError as error:
+                raise _exclude(str(error)) from None
         if self.dry_run == "client" and self.server_side:
-            raise _excluded(
+            raise _exclude(
                 "--dry-run=client doesn't work with --server-side"
                 " (did you mean --dry-run=server instead?)"
             )
         if self.force and self.server_side:
-            raise _excluded("--force cannot be used with --server-side")
+            raise _exclude("--force cannot be used with --server-side")
         if self.force and self.dry_run == "server":
-            raise _excluded("--dry-run=server cannot be used with --force")
+            raise _exclude("--dry-run=server cannot be used with --force")
         # Go: ApplyOptions.Validate and ApplySet.
         if self.prune and self.applyset:
-            raise _excluded("--selector is incompatible with --applyset")
+            raise _exclude("--selector is incompatible with --applyset")
         if self.prune and self.server_side:
-            raise _excluded(
+            raise _exclude(
                 "--prune is in alpha and doesn't currently work on objects"
                 " created by server-side apply"
             )
         if self.prune and self.force:
-            raise _excluded("--force cannot be used with --prune")
+            raise _exclude("--force cannot be used with --prune")
 
     def require_objects(self, items: Sequence[object]) -> None:
         """Raise ObjectError where a run without objects would prune all that there is.
@@ -148,6 +170,8 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "field_manager": (str, _NONE),
     "server_side": (bool,),
     "force_conflicts": (bool,),
+    "give_up": (tuple, list),
+    "skip_conflicts": (bool,),
     "force": (bool,),
     "overwrite": (bool,),
     "strict": (bool,),
@@ -162,5 +186,5 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
 }
 
 
-def _excluded(problem: str) -> ObjectError:
+def _exclude(problem: str) -> ObjectError:
     return ObjectError(problem, code="invalid-options")

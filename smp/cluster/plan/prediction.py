@@ -7,24 +7,30 @@ object would not become what the manifest asks for.
 
 from __future__ import annotations
 
-from typing import Final
-
 import msgspec
 
-from smp.cluster.plan.client_side import Computed, Target, computed
+from smp._storage.update import (
+    STOCK_PROFILE,
+    UpdateRequest,
+    normalize_update,
+    predict_refusals,
+)
+from smp._values.last_applied import with_last_applied
+from smp._values.values import JSONObject, as_object, drop_nulls
+from smp.cluster.plan.client_side import ApplyTarget, Computed, compute
+from smp.cluster.plan.given_up import drop_given_up
 from smp.cluster.plan.options import ApplyOptions
 from smp.errors import ObjectError, SmpError
 from smp.hazards import Hazard, HazardError, input_hazards, is_serious
-from smp.last_applied import with_last_applied
-from smp.managed_fields import server_side_apply
+from smp.managed_fields import (
+    ApplyConflictError,
+    give_up,
+    predict_refusal,
+    server_side_apply,
+)
 from smp.paths import Path
-from smp.schema.model import AnyType
-from smp.update import updated
-from smp.values import JSONObject, as_object, without_nulls
+from smp.schema.model import AnyType, Schema
 from smp.violations import Violation
-
-# API servers of today validate unions, and normalize none.
-_PROFILE: Final = "validate-only"
 
 
 class Prediction(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +38,7 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
 
     ``object`` is the object that the server would store. ``refusal`` is what it would
     answer instead, such as a conflict; ``unmet`` are the paths at which the object
-    would not be what the manifest asks for. ``computed`` has the patch of a client-side
+    would not be what the manifest asks for. ``compute`` has the patch of a client-side
     apply to a live object.
     """
 
@@ -42,6 +48,17 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
     unmet: tuple[Path, ...] = ()
     refusal: SmpError | None = None
     computed: Computed | None = None
+
+    def refused(self) -> SmpError | None:
+        """Return what the server would answer; None where it would accept it."""
+        if self.refusal is not None or not self.violations:
+            return self.refusal
+        texts = "; ".join(str(violation) for violation in self.violations)
+        return ObjectError(
+            f"the API server would refuse it: {texts}",
+            code="invalid",
+            path=self.violations[0].path,
+        )
 
     def problem(self) -> SmpError | None:
         """Return why a strict run does not write the object; None where it does."""
@@ -55,79 +72,115 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
                 code="not-converging",
                 path=self.unmet[0],
             )
-        if self.violations:
-            texts = "; ".join(str(violation) for violation in self.violations)
-            return ObjectError(
-                f"the API server would refuse it: {texts}",
-                code="invalid",
-                path=self.violations[0].path,
-            )
-        if is_serious(self.hazards):
+        if not self.violations and is_serious(self.hazards):
             return HazardError(self.hazards)
-        return None
+        return self.refused()
 
 
-def predicted(
-    target: Target, live: JSONObject | None, options: ApplyOptions
+def predict(
+    target: ApplyTarget, live: JSONObject | None, options: ApplyOptions
 ) -> Prediction:
     """Predict the apply of an object.
 
     Raises HazardError where ``hazards`` is "error", and what three_way_apply raises.
     """
     if options.server_side:
-        return predicted_server_side(target, live, options)
+        return predict_server_side(target, live, options)
     if live is None:
-        return predicted_create(target, options)
+        return predict_create(target, options)
     # A patch: three_way_apply finds its hazards, and where it does not converge.
-    found = computed(target, live, options)
+    found = compute(target, live, options)
     result = found.result
+    violations = result.violations
+    if options.predicts_refusals:
+        schema = target.kind_schema.schema.with_unknown_fields("merge")
+        violations = predict_refusals(
+            live, result.object, schema, profile=STOCK_PROFILE, found=violations
+        )
     return Prediction(
         object=result.object,
         hazards=result.hazards,
-        violations=result.violations,
+        violations=violations,
         unmet=result.unmet,
         computed=found,
     )
 
 
-def predicted_create(target: Target, options: ApplyOptions) -> Prediction:
+def predict_create(target: ApplyTarget, options: ApplyOptions) -> Prediction:
     """Predict a create: the manifest without its nulls, with unions normalized."""
     schema = target.kind_schema.schema.with_unknown_fields("merge")
-    body = as_object(without_nulls(with_last_applied(target.item.object)))
+    body = as_object(drop_nulls(with_last_applied(target.item.object)))
     hazards: tuple[Hazard, ...] = ()
     if options.hazards != "ignore":
         hazards = tuple(input_hazards(None, target.item.object, None, schema))
     if options.hazards == "error" and is_serious(hazards):
         raise HazardError(hazards)
-    # Only a strict run has a use for what a server would say.
-    if not options.strict:
+    # Other runs ask the server.
+    if not options.predicts_refusals:
         return Prediction(object=body, hazards=hazards)
-    update = updated(
-        None, body, schema, profile=_PROFILE, ratchet=True, configuration=body
+    update = normalize_update(
+        None, body, schema, UpdateRequest(profile=STOCK_PROFILE, configuration=body)
     )
-    return Prediction(
-        object=update.object, hazards=hazards, violations=update.violations
+    violations = predict_refusals(
+        None, update.object, schema, profile=STOCK_PROFILE, found=update.violations
     )
+    return Prediction(object=update.object, hazards=hazards, violations=violations)
 
 
-def predicted_server_side(
-    target: Target, live: JSONObject | None, options: ApplyOptions
+def predict_server_side(
+    target: ApplyTarget, live: JSONObject | None, options: ApplyOptions
 ) -> Prediction:
     """Predict a server-side apply, from the managed fields of the live object."""
     schema = target.kind_schema.schema.with_unknown_fields("merge")
     # Without a type there are no managed fields. Other runs ask the server.
-    if not options.strict or isinstance(schema.type, AnyType):
+    if not options.predicts_refusals or isinstance(schema.type, AnyType):
         return Prediction()
+    target, _ = drop_given_up(target, options)
+    obj = target.item.object
+    if options.skip_conflicts:
+        obj = _drop_conflicts(obj, live, schema, options)
     # Conflicts are in what it raises.
     try:
         result = server_side_apply(
             live,
-            target.item.object,
+            obj,
             schema,
             manager=options.manager,
             force=options.force_conflicts,
-            profile=_PROFILE,
+            profile=STOCK_PROFILE,
         )
     except SmpError as error:
         return Prediction(refusal=error)
-    return Prediction(object=result.object, violations=result.violations)
+    if result.remark is not None and options.unions == "clear":
+        refusal = predict_refusal(
+            live,
+            obj,
+            schema,
+            manager=options.manager,
+            force=options.force_conflicts,
+        )
+        remedy = None if refusal is None else refusal.remedy
+        # Requests before the apply make it pass.
+        if remedy is not None and (options.force_conflicts or not remedy.force):
+            return Prediction(object=remedy.object)
+    violations = predict_refusals(
+        live,
+        result.object,
+        schema,
+        profile=STOCK_PROFILE,
+        found=result.violations,
+    )
+    return Prediction(object=result.object, violations=violations)
+
+
+def _drop_conflicts(
+    obj: JSONObject, live: JSONObject | None, schema: Schema, options: ApplyOptions
+) -> JSONObject:
+    try:
+        server_side_apply(live, obj, schema, manager=options.manager, profile="off")
+    except ApplyConflictError as error:
+        return give_up(obj, schema, [conflict.path for conflict in error.conflicts])
+    except SmpError:
+        # What else is wrong is found again.
+        pass
+    return obj

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from smp.cluster.plan.client_side import Target, delete_request
-from smp.cluster.plan.discovery import Discovery, Resource
-from smp.cluster.plan.exchange import Plan, Request
+from smp._values.last_applied import LAST_APPLIED
+from smp._values.values import JSONObject, as_list, as_object, as_text
+from smp.cluster.plan.client_side import ApplyTarget, delete_request
+from smp.cluster.plan.discovery import DiscoveredResource, Discovery
+from smp.cluster.plan.exchange import Plan, PlannedRequest
+from smp.cluster.plan.failures import ApiError
 from smp.cluster.plan.objects import Applied, Item
 from smp.cluster.plan.options import ApplyOptions
 from smp.cluster.plan.schemas import FREE_FORM, KindSchema
 from smp.cluster.plan.sending import JSON_TYPE, send, send_for_object
 from smp.errors import SmpError
-from smp.last_applied import LAST_APPLIED
-from smp.values import JSONObject, as_list, as_object, as_text
 
 # What is pruned without an allowlist. Go: defaultNamespacedPruneResources and
 # defaultNonNamespacedPruneResources.
@@ -40,9 +41,12 @@ DEFAULT_KINDS: Final = (
 )
 # Objects of one answer of a list; kubectl asks for so many as well.
 _LIMIT: Final = 500
+_EXPIRED: Final = 410
 
 
-def listed(resource: Resource, namespace: str, selector: str) -> Plan[list[JSONObject]]:
+def listed(
+    resource: DiscoveredResource, namespace: str, selector: str
+) -> Plan[list[JSONObject]]:
     """Return the objects of a resource with labels, page by page."""
     found: list[JSONObject] = []
     # Go: resource.FollowContinue.
@@ -52,8 +56,15 @@ def listed(resource: Resource, namespace: str, selector: str) -> Plan[list[JSONO
         if more:
             query.append(("continue", more))
         path = resource.path(namespace)
-        request = Request("GET", path, tuple(query), (("Accept", JSON_TYPE),))
-        answer = yield from send_for_object(request)
+        request = PlannedRequest("GET", path, tuple(query), (("Accept", JSON_TYPE),))
+        try:
+            answer = yield from send_for_object(request)
+        except ApiError as error:
+            if error.status != _EXPIRED or not error.resume:
+                raise
+            # The page is too old, and the rest is listed as it is now.
+            more = error.resume
+            continue
         for item in map(as_object, as_list(answer.get("items"))):
             # The items of a list leave out what the list says of all of them.
             kind: JSONObject = {
@@ -66,8 +77,8 @@ def listed(resource: Resource, namespace: str, selector: str) -> Plan[list[JSONO
             return found
 
 
-def left_over(
-    resource: Resource,
+def list_left_over(
+    resource: DiscoveredResource,
     namespace: str,
     selector: str,
     visited: frozenset[str],
@@ -91,7 +102,7 @@ def left_over(
 
 
 def prune(
-    resources: list[tuple[Resource, str]],
+    resources: list[tuple[DiscoveredResource, str]],
     selector: str,
     visited: frozenset[str],
     options: ApplyOptions,
@@ -104,7 +115,7 @@ def prune(
     """
     pruned: list[Applied] = []
     for resource, namespace in resources:
-        found = yield from left_over(
+        found = yield from list_left_over(
             resource, namespace, selector, visited, only_applied=only_applied
         )
         for obj in found:
@@ -112,9 +123,9 @@ def prune(
     return pruned
 
 
-def pruned_places(
-    discovery: Discovery, targets: list[Target], options: ApplyOptions
-) -> Plan[list[tuple[Resource, str]]]:
+def prune_places(
+    discovery: Discovery, targets: list[ApplyTarget], options: ApplyOptions
+) -> Plan[list[tuple[DiscoveredResource, str]]]:
     """Return the resources that are pruned, each with the namespaces of the objects.
 
     Go: pruner.pruneAll, prune.GetRESTMappings.
@@ -130,11 +141,11 @@ def pruned_places(
 
 
 def _delete(
-    resource: Resource, obj: JSONObject, options: ApplyOptions
+    resource: DiscoveredResource, obj: JSONObject, options: ApplyOptions
 ) -> Plan[Applied]:
     item = Item(obj)
     namespace = item.namespace
-    target = Target(item, resource, KindSchema(FREE_FORM, None), namespace)
+    target = ApplyTarget(item, resource, KindSchema(FREE_FORM, None), namespace)
     if options.dry_run != "client":
         try:
             yield from send(delete_request(target, options))

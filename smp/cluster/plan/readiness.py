@@ -12,7 +12,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from smp.values import JSON, Absent, JSONObject, as_list, as_object, as_text
+from smp._values.values import JSON, Absent, JSONObject, as_list, as_object, as_text
 
 # Seconds. Go: ScheduleWindow: a Pod may be unschedulable at first.
 SCHEDULE_WINDOW: Final = 15

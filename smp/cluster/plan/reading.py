@@ -6,20 +6,22 @@ from typing import Any
 
 import msgspec
 
-from smp import codec
-from smp.cluster.plan.client_side import Target, computed
-from smp.cluster.plan.exchange import Plan, Request, pause
+from smp._values import codec
+from smp._values.values import JSON, JSONObject, as_object, as_text, same
+from smp.cluster.plan.client_side import ApplyTarget, compute
+from smp.cluster.plan.exchange import Plan, PlannedRequest, pause
 from smp.cluster.plan.failures import ApiError
+from smp.cluster.plan.given_up import drop_conflicts, drop_given_up
 from smp.cluster.plan.objects import Item, causes_of
 from smp.cluster.plan.options import ApplyOptions
-from smp.cluster.plan.prediction import predicted
+from smp.cluster.plan.prediction import predict
 from smp.cluster.plan.sending import JSON_TYPE, body_of, send_for_object
 from smp.cluster.plan.server_side import APPLY
+from smp.cluster.plan.union_requests import is_refusal, remark_on
 from smp.errors import SmpError
 from smp.explain import Cause
 from smp.hazards import Hazard
 from smp.schema.model import Schema
-from smp.values import JSON, JSONObject, as_object, as_text, same
 
 # Go: k8s.io/kubectl/pkg/cmd/diff, maxRetries: the last try is without a lock.
 _TRIES = 4
@@ -49,7 +51,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
         What a server counts, and who owns which field, is no difference.
         """
-        return not same(_compared(self.live), _compared(self.merged))
+        return not same(_compare(self.live), _compare(self.merged))
 
     @property
     def causes(self) -> tuple[Cause, ...]:
@@ -57,7 +59,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
         return causes_of(self.item, self.live, self.schema)
 
 
-def _compared(obj: JSONObject | None) -> JSON:
+def _compare(obj: JSONObject | None) -> JSON:
     if obj is None:
         return None
     # Go: k8s.io/kubectl/pkg/cmd/diff omits managedFields; a dry run counts as well.
@@ -67,48 +69,56 @@ def _compared(obj: JSONObject | None) -> JSON:
     return {**obj, "metadata": metadata}
 
 
-def difference(target: Target, options: ApplyOptions) -> Plan[Difference]:
+def difference(target: ApplyTarget, options: ApplyOptions) -> Plan[Difference]:
     """Ask the server what an apply would make of an object; nothing is written.
 
-    Raises what ``send`` and ``computed`` raise (Go: diff.InfoObject.Merged).
+    Raises what ``send`` and ``compute`` raise (Go: diff.InfoObject.Merged).
     """
-    live: dict[str, Any] | None = None
+    item = target.item
+    if options.server_side:
+        target, _ = drop_given_up(target, options)
     for attempt in range(1, _TRIES + 1):
         live = yield from target.read()
         request, hazards = _dry_run(target, live, options, locked=attempt < _TRIES)
+        found = Difference(
+            item=item,
+            namespace=target.namespace,
+            live=live,
+            merged=live,
+            schema=target.kind_schema.schema,
+            hazards=hazards,
+        )
         if request is None:
-            return Difference(
-                item=target.item,
-                namespace=target.namespace,
-                live=live,
-                merged=live,
-                schema=target.kind_schema.schema,
-                hazards=hazards,
-            )
+            return found
         try:
             merged = yield from send_for_object(request)
         except ApiError as error:
+            if options.skip_conflicts and error.reason == "Conflict":
+                target, _ = drop_conflicts(target, live, options, error)
+                continue
             # It was written since it was read.
             if error.reason == "Conflict" and attempt < _TRIES and live is not None:
                 yield from pause(0)
                 continue
-            raise
-        return Difference(
-            item=target.item,
-            namespace=target.namespace,
-            live=live,
+            if not options.server_side or not is_refusal(error, options):
+                raise
+            # The apply would send a request first, and a dry run stores none.
+            remedy = remark_on(target, live, options, error).remedy
+            if remedy is None:
+                raise
+            merged = remedy.object
+        return msgspec.structs.replace(
+            found,
             merged=merged,
             patch=codec.decode(request.body),
             media_type=dict(request.headers)["Content-Type"],
-            schema=target.kind_schema.schema,
-            hazards=hazards,
         )
     raise AssertionError("the last attempt returns or raises")
 
 
 def _dry_run(
-    target: Target, live: JSONObject | None, options: ApplyOptions, *, locked: bool
-) -> tuple[Request | None, tuple[Hazard, ...]]:
+    target: ApplyTarget, live: JSONObject | None, options: ApplyOptions, *, locked: bool
+) -> tuple[PlannedRequest | None, tuple[Hazard, ...]]:
     """Make the request of a dry run, None where nothing would be sent, and hazards."""
     query: tuple[tuple[str, str], ...] = (
         ("dryRun", "All"),
@@ -119,16 +129,16 @@ def _dry_run(
         body = body_of(target.item.object)
         headers = (("Accept", JSON_TYPE), ("Content-Type", APPLY))
         query = (*query, ("force", force))
-        return Request("PATCH", target.path, query, headers, body), ()
+        return PlannedRequest("PATCH", target.path, query, headers, body), ()
     # It would be created.
     if live is None:
         headers = (("Accept", JSON_TYPE), ("Content-Type", JSON_TYPE))
         path = target.resource.path(target.namespace)
         body = body_of(target.item.object)
-        hazards = predicted(target, None, options).hazards
-        return Request("POST", path, query, headers, body), hazards
+        hazards = predict(target, None, options).hazards
+        return PlannedRequest("POST", path, query, headers, body), hazards
     # Go: GetModifiedConfiguration with annotate=false.
-    found = computed(target, live, options, with_annotation=False)
+    found = compute(target, live, options, with_annotation=False)
     if not found.patch:
         return None, found.result.hazards
     patch = found.patch
@@ -142,7 +152,7 @@ def _dry_run(
         metadata = {**as_object(patch.get("metadata")), "resourceVersion": version}
         patch = {**patch, "metadata": metadata}
     headers = (("Accept", JSON_TYPE), ("Content-Type", found.media_type))
-    request = Request("PATCH", target.path, query, headers, body_of(patch))
+    request = PlannedRequest("PATCH", target.path, query, headers, body_of(patch))
     return request, found.result.hazards
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
+from smp._values.values import JSONObject
 from smp.cluster.plan.apply import Run
 from smp.cluster.plan.applysets import scope_of, update
-from smp.cluster.plan.client_side import Target, until_gone
-from smp.cluster.plan.exchange import Plan, Progress, Request, together
+from smp.cluster.plan.client_side import ApplyTarget, until_gone
+from smp.cluster.plan.exchange import Plan, PlannedRequest, Progress, together
 from smp.cluster.plan.failures import ApiError
 from smp.cluster.plan.objects import Action, Applied
 from smp.cluster.plan.options import ApplyOptions
@@ -36,8 +37,9 @@ class _Checked(msgspec.Struct):
     """A step with the request for what is live now; None where nothing is to do."""
 
     step: RollbackStep
-    target: Target
-    request: Request | None = None
+    target: ApplyTarget
+    live: JSONObject | None = None
+    request: PlannedRequest | None = None
     error: SmpError | None = None
 
 
@@ -56,7 +58,7 @@ def rollback(run: Run) -> Plan[Run]:
         if resource is None:
             raise AssertionError("a step is of an object of a known kind")
         kind_schema = KindSchema(applied.schema or FREE_FORM, None)
-        target = Target(applied.item, resource, kind_schema, applied.namespace)
+        target = ApplyTarget(applied.item, resource, kind_schema, applied.namespace)
         checked.append(_Checked(step, target))
     yield from together([_check(each, options) for each in checked])
     # A part of a run that is undone is worse than a run that is not.
@@ -85,8 +87,8 @@ def rollback(run: Run) -> Plan[Run]:
 def _check(each: _Checked, options: ApplyOptions) -> Plan[None]:
     """Compute the request of a step for the object as it is now."""
     try:
-        live = yield from each.target.read()
-        each.request = request_of(each.step.applied, each.step.undo, live, options)
+        each.live = yield from each.target.read()
+        each.request = request_of(each.step.applied, each.step.undo, each.live, options)
     except NotRestorableError as error:
         name = f'{each.target.resource.qualified} "{each.target.item.name}"'
         error.problem = f"{name} cannot be restored: {error.problem}"
@@ -118,7 +120,8 @@ def _undo(each: _Checked, options: ApplyOptions) -> Plan[Applied]:
     stored = object_of(answer)
     warnings = []
     # Who owned which field is restored as far as it can be.
-    managers = managers_request(applied, each.target.path, stored, options)
+    restored = each.live if each.step.undo == "restore" else None
+    managers = managers_request(applied, each.target.path, restored, stored, options)
     if managers is not None:
         try:
             stored = object_of((yield from send(managers)))

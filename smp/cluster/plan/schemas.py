@@ -16,7 +16,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
-from smp.cluster.plan.exchange import Plan, Request
+from smp._values.values import JSONObject, as_list, as_object, as_text
+from smp.cluster.plan.exchange import Plan, PlannedRequest
 from smp.cluster.plan.sending import (
     JSON_TYPE,
     exchange,
@@ -33,7 +34,6 @@ from smp.schema.catalog import (
     read_compiled,
 )
 from smp.schema.model import Schema
-from smp.values import JSONObject, as_list, as_object, as_text
 
 STRATEGIC: Final = "application/strategic-merge-patch+json"
 _ACCEPT: Final = ("Accept", JSON_TYPE)
@@ -78,7 +78,7 @@ class _Compiled(msgspec.Struct):
     patching: dict[str, Patching]
 
 
-class Schemas:
+class ClusterSchemas:
     """The schemas of a server, as far as they were asked for."""
 
     def __init__(self, documents: Documents) -> None:
@@ -113,7 +113,7 @@ class Schemas:
         """Return the schemas of a group version; None where none are published."""
         if self._addresses is None:
             # The path of each document, such as apis/apps/v1, and its address.
-            request = Request("GET", "/openapi/v3", headers=(_ACCEPT,))
+            request = PlannedRequest("GET", "/openapi/v3", headers=(_ACCEPT,))
             answer = yield from exchange(request)
             # A server before Kubernetes 1.24, or one that hides it, has no such list.
             found = {} if is_not_found(answer) else object_of(answer)
@@ -132,7 +132,7 @@ class Schemas:
             # It was cut, or written by another version of this package.
         parts = urlsplit(address)
         query = tuple(parse_qsl(parts.query, keep_blank_values=True))
-        answer = yield from send(Request("GET", parts.path, query, (_ACCEPT,)))
+        answer = yield from send(PlannedRequest("GET", parts.path, query, (_ACCEPT,)))
         document = object_of(answer)
         types = compile_openapi(document, source="the API server")
         compiled = _Compiled(types, dict(_patching(document, api_version)))

@@ -6,16 +6,22 @@ import re
 from typing import Final
 from urllib.parse import quote
 
-from smp import codec
-from smp.cluster.plan.exchange import BrokenConnection, Plan, Request, Response, pause
+from smp._values import codec
+from smp._values.last_applied import print_by_go
+from smp._values.values import JSON, JSONObject
+from smp.cluster.plan.exchange import (
+    BrokenConnection,
+    Plan,
+    PlannedRequest,
+    Response,
+    pause,
+)
 from smp.cluster.plan.failures import (
     ApiError,
     BrokenConnectionError,
     UnreadableAnswerError,
 )
 from smp.errors import SmpError
-from smp.last_applied import printed_by_go
-from smp.values import JSON, JSONObject
 
 # Go: k8s.io/client-go/rest, Request.maxRetries.
 MAX_RETRIES: Final = 10
@@ -33,10 +39,10 @@ _MOST_DIGITS: Final = 9  # of the seconds to wait
 
 def body_of(value: JSON) -> bytes:
     """Print the body of a request as Go does: keys in order, <, > and & escaped."""
-    return printed_by_go(value).encode()
+    return print_by_go(value).encode()
 
 
-def exchange(request: Request, *, waits: bool = True) -> Plan[Response]:
+def exchange(request: PlannedRequest, *, waits: bool = True) -> Plan[Response]:
     """Send a request and return the answer, whatever its status is.
 
     Unless it ``waits``, a server that cannot be reached is an error at once.
@@ -71,7 +77,7 @@ def exchange(request: Request, *, waits: bool = True) -> Plan[Response]:
     raise AssertionError("the last attempt returns or raises")
 
 
-def send(request: Request) -> Plan[Response]:
+def send(request: PlannedRequest) -> Plan[Response]:
     """Send a request and return the answer, which is a success.
 
     Raises ApiError for all others, and BrokenConnectionError.
@@ -82,7 +88,7 @@ def send(request: Request) -> Plan[Response]:
     return answer
 
 
-def send_for_object(request: Request) -> Plan[JSONObject]:
+def send_for_object(request: PlannedRequest) -> Plan[JSONObject]:
     """Send a request that is answered with an object, and return it.
 
     Raises what ``send`` raises, and UnreadableAnswerError.
@@ -99,7 +105,9 @@ def object_of(answer: Response, *, is_write: bool = True) -> JSONObject:
         raise UnreadableAnswerError(error, is_write=is_write) from error
 
 
-def exists_after(request: Request, *, waits: bool = True) -> Plan[JSONObject | None]:
+def exists_after(
+    request: PlannedRequest, *, waits: bool = True
+) -> Plan[JSONObject | None]:
     """Send a GET and return the object, or None where there is none.
 
     Raises what ``send_for_object`` raises for other answers.

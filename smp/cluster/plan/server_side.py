@@ -8,9 +8,22 @@ from __future__ import annotations
 
 from typing import Final
 
-from smp.cluster.plan.client_side import Target, warnings_of_answer, warnings_of_live
-from smp.cluster.plan.exchange import Plan, Request
+import msgspec
+
+from smp._values.last_applied import LAST_APPLIED
+from smp._values.values import JSON, JSONObject, as_object, as_text
+from smp.cluster.plan.client_side import (
+    ApplyTarget,
+    warnings_of_answer,
+    warnings_of_live,
+)
+from smp.cluster.plan.exchange import Plan, PlannedRequest
 from smp.cluster.plan.failures import ApiError
+from smp.cluster.plan.given_up import (
+    drop_conflicts,
+    drop_given_up,
+    warnings_of_given_up,
+)
 from smp.cluster.plan.objects import Action, Applied
 from smp.cluster.plan.options import SERVER_SIDE_MANAGER, ApplyOptions
 from smp.cluster.plan.sending import (
@@ -20,11 +33,10 @@ from smp.cluster.plan.sending import (
     send,
     send_for_object,
 )
+from smp.cluster.plan.union_requests import apply_cleared, is_refusal
 from smp.errors import ApplyWarning, SmpError
-from smp.last_applied import LAST_APPLIED
-from smp.managed_fields import owners, upgrade_patch
+from smp.managed_fields import PatchRequest, owners, upgrade_patch
 from smp.paths import Path
-from smp.values import JSON, JSONObject, as_object, as_text
 
 APPLY: Final = "application/apply-patch+yaml"
 JSON_PATCH: Final = "application/json-patch+json"
@@ -36,7 +48,8 @@ _UNSUPPORTED: Final = 415
 _CONFLICT_HINT: Final = (
     "these fields have other managers: force_conflicts=True (--force-conflicts) makes"
     " this manager own all of them; a field that is left out of the manifest stays with"
-    " its manager; a field that the manifest has with the live value is owned by both"
+    " its manager (--give-up PATH, and --skip-conflicts for all); a field that the"
+    " manifest has with the live value is owned by both"
 )
 # Go: warningMigrationLastAppliedFailed, warningMigrationPatchFailed and
 # warningMigrationReapplyFailed.
@@ -54,38 +67,48 @@ _REAPPLY_FAILED: Final = (
 )
 
 
+class _Sent(msgspec.Struct):
+    """What was applied in the end, and what the server made of it.
+
+    ``left_out`` are the paths of the manifest that ``target`` lacks, ``requests`` what
+    was sent where the apply alone was refused.
+    """
+
+    target: ApplyTarget
+    request: PlannedRequest
+    left_out: list[Path]
+    object: JSONObject = {}
+    is_created: bool = False
+    requests: tuple[PatchRequest, ...] = ()
+    warnings: list[ApplyWarning] = []
+
+
 def apply_server_side(
-    target: Target, live: JSONObject | None, options: ApplyOptions
+    target: ApplyTarget, live: JSONObject | None, options: ApplyOptions
 ) -> Plan[Applied]:
     """Apply an object server-side; ``live`` is what is known of it before.
 
-    Raises what ``send`` raises.
+    Raises what ``send`` and ``give_up`` raise.
     """
-    request = _apply_request(target, target.item.object, options)
-    try:
-        answer = yield from send(request)
-    except ApiError as error:
-        # Go: isIncompatibleServerError.
-        if error.status == _UNSUPPORTED:
-            error.advice = "Server-side apply not available on the server"
-        elif error.reason == "Conflict":
-            error.advice = _CONFLICT_HINT
-        raise
-    stored = object_of(answer)
-    warnings = [*warnings_of_answer(answer)]
+    sent = yield from _send(target, options)
+    warnings = sent.warnings
     # A dry run of a migration is sent as well. Nothing of it is stored, so that it may
     # end with the warning that it has failed (Go: applyOneObject, which does not ask).
-    stored = yield from _migrated(target, stored, options, request, warnings)
+    stored = yield from _migrate(
+        sent.target, sent.object, options, sent.request, warnings
+    )
     warnings += [
         warning
         for warning in warnings_of_live(stored)
         if warning.code == "being-deleted"
     ]
+    warnings += warnings_of_given_up(target, live, stored, sent.left_out)
     before = as_object((live or {}).get("metadata")).get("resourceVersion")
     after = as_object(stored.get("metadata")).get("resourceVersion")
     # A server keeps the resourceVersion of an object that an apply does not change.
-    action: Action = "unchanged" if before == after else "configured"
-    if answer.status == _CREATED:
+    is_same = before == after and not sent.requests
+    action: Action = "unchanged" if is_same else "configured"
+    if sent.is_created:
         action = "created"
     return Applied(
         item=target.item,
@@ -94,16 +117,50 @@ def apply_server_side(
         resource=target.resource,
         object=stored,
         before=live,
-        patch=target.item.object,
+        patch=sent.target.item.object,
         media_type=APPLY,
         schema=target.kind_schema.schema,
         warnings=tuple(warnings),
+        requests=sent.requests,
     )
 
 
+def _send(target: ApplyTarget, options: ApplyOptions) -> Plan[_Sent]:
+    """Send an apply, without what is given up, until the server accepts it."""
+    target, left_out = drop_given_up(target, options)
+    for attempt in range(_RETRIES):
+        request = _apply_request(target, target.item.object, options)
+        sent = _Sent(target, request, left_out)
+        try:
+            answer = yield from send(request)
+        except ApiError as error:
+            # Go: isIncompatibleServerError.
+            if error.status == _UNSUPPORTED:
+                error.advice = "Server-side apply not available on the server"
+            elif error.reason == "Conflict":
+                error.advice = _CONFLICT_HINT
+                if options.skip_conflicts and attempt < _RETRIES - 1:
+                    found = yield from target.read()
+                    target, paths = drop_conflicts(target, found, options, error)
+                    left_out = [*left_out, *paths]
+                    continue
+            if not is_refusal(error, options):
+                raise
+            sent.object, sent.requests, warning = yield from apply_cleared(
+                target, options, request, error
+            )
+            sent.warnings.append(warning)
+            return sent
+        sent.object = object_of(answer)
+        sent.warnings += warnings_of_answer(answer)
+        sent.is_created = answer.status == _CREATED
+        return sent
+    raise AssertionError("the last attempt returns or raises")
+
+
 def _apply_request(
-    target: Target, obj: JSONObject, options: ApplyOptions, *, manager: str = ""
-) -> Request:
+    target: ApplyTarget, obj: JSONObject, options: ApplyOptions, *, manager: str = ""
+) -> PlannedRequest:
     query = options.query(field_validation=True, manager=manager)
     # kubectl passes no option to force for the annotation.
     if not manager:
@@ -112,17 +169,17 @@ def _apply_request(
 
 
 def _patch(
-    target: Target, media_type: str, body: JSON, query: tuple[tuple[str, str], ...]
-) -> Request:
+    target: ApplyTarget, media_type: str, body: JSON, query: tuple[tuple[str, str], ...]
+) -> PlannedRequest:
     headers = (("Accept", JSON_TYPE), ("Content-Type", media_type))
-    return Request("PATCH", target.path, query, headers, body_of(body))
+    return PlannedRequest("PATCH", target.path, query, headers, body_of(body))
 
 
-def _migrated(
-    target: Target,
+def _migrate(
+    target: ApplyTarget,
     stored: JSONObject,
     options: ApplyOptions,
-    request: Request,
+    request: PlannedRequest,
     warnings: list[ApplyWarning],
 ) -> Plan[JSONObject]:
     """Make what a client-side apply owns owned by this apply, and apply once more.
@@ -135,7 +192,7 @@ def _migrated(
         warnings.append(_warning(_ANNOTATION_FAILED, error))
         return stored
     try:
-        upgraded = yield from _upgraded(target, stored, options)
+        upgraded = yield from _upgrade(target, stored, options)
     except SmpError as error:
         warnings.append(_warning(_MIGRATION_FAILED, error))
         return stored
@@ -154,7 +211,7 @@ def _warning(text: str, error: SmpError) -> ApplyWarning:
 
 
 def _annotation_kept(
-    target: Target, stored: JSONObject, options: ApplyOptions
+    target: ApplyTarget, stored: JSONObject, options: ApplyOptions
 ) -> Plan[JSONObject]:
     """Have the last-applied annotation owned by a manager of its own.
 
@@ -196,8 +253,8 @@ def _managers_of_annotation(obj: JSONObject, operation: str) -> list[str]:
     )
 
 
-def _upgraded(
-    target: Target, stored: JSONObject, options: ApplyOptions
+def _upgrade(
+    target: ApplyTarget, stored: JSONObject, options: ApplyOptions
 ) -> Plan[JSONObject | None]:
     """Hand over what the managers of client-side applies own; None if nothing is."""
     managers = _managers_of_annotation(stored, "Update")

@@ -14,10 +14,12 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from smp import codec, merge_patch
-from smp.api_objects import SERVER_METADATA
-from smp.cluster.plan.discovery import Resource
-from smp.cluster.plan.exchange import Request
+from smp import merge_patch
+from smp._values import codec
+from smp._values.api_objects import SERVER_METADATA
+from smp._values.values import JSON, JSONObject, as_list, as_object, same
+from smp.cluster.plan.discovery import DiscoveredResource
+from smp.cluster.plan.exchange import PlannedRequest
 from smp.cluster.plan.failures import BrokenConnectionError
 from smp.cluster.plan.objects import Applied
 from smp.cluster.plan.options import ApplyOptions
@@ -25,7 +27,6 @@ from smp.cluster.plan.sending import JSON_TYPE
 from smp.errors import ConflictError, SmpError
 from smp.schema.model import Schema
 from smp.three_way import three_way_apply
-from smp.values import JSON, JSONObject, as_list, as_object, same
 
 Undo: TypeAlias = Literal["delete", "restore", "replace", "create", "look"]
 
@@ -51,7 +52,7 @@ class RollbackStep(msgspec.Struct, frozen=True):
 
     applied: Applied
     undo: Undo
-    request: Request
+    request: PlannedRequest
 
 
 class NotRestorableError(SmpError):
@@ -82,7 +83,7 @@ def steps_of(
     for path, applied in reversed(changed.items()):
         undo = _undo_of(applied)
         if undo == "look":
-            request: Request | None = Request("GET", path)
+            request: PlannedRequest | None = PlannedRequest("GET", path)
         elif undo is not None:
             live = None if undo == "create" else applied.object
             request = request_of(applied, undo, live, options)
@@ -112,7 +113,7 @@ def _undo_of(applied: Applied) -> Undo | None:
 
 def request_of(
     applied: Applied, undo: Undo, live: JSONObject | None, options: ApplyOptions
-) -> Request | None:
+) -> PlannedRequest | None:
     """Return the request that undoes a change to a live object.
 
     None where there is nothing to do. Raises NotRestorableError where others have
@@ -148,7 +149,7 @@ def request_of(
         "preconditions": {"uid": _uid(live)},
     }
     headers = (("Accept", JSON_TYPE), ("Content-Type", JSON_TYPE))
-    return Request("DELETE", path, (), headers, codec.encode(body))
+    return PlannedRequest("DELETE", path, (), headers, codec.encode(body))
 
 
 def require_as_before(applied: Applied, live: JSONObject | None) -> None:
@@ -162,8 +163,8 @@ def require_as_before(applied: Applied, live: JSONObject | None) -> None:
 
 
 def create_request(
-    applied: Applied, resource: Resource, options: ApplyOptions
-) -> Request:
+    applied: Applied, resource: DiscoveredResource, options: ApplyOptions
+) -> PlannedRequest:
     """Return the request that creates an object as it was."""
     # A create with a resourceVersion is refused (Go: rest.BeforeCreate).
     body = _bare(as_object(applied.before))
@@ -171,10 +172,10 @@ def create_request(
     # A server gives a Job the selector that it makes of the new uid.
     if applied.kind == "Job" and spec.get("manualSelector") is not True:
         template = as_object(spec.get("template"))
-        spec = {**spec, "template": _without_labels_of_jobs(template)}
+        spec = {**spec, "template": _drop_labels_of_jobs(template)}
         spec.pop("selector", None)
-        body = {**_without_labels_of_jobs(body), "spec": spec}
-    return Request(
+        body = {**_drop_labels_of_jobs(body), "spec": spec}
+    return PlannedRequest(
         "POST",
         resource.path(applied.namespace),
         (("fieldManager", options.manager),),
@@ -183,7 +184,7 @@ def create_request(
     )
 
 
-def _without_labels_of_jobs(obj: JSONObject) -> JSONObject:
+def _drop_labels_of_jobs(obj: JSONObject) -> JSONObject:
     metadata = {**as_object(obj.get("metadata"))}
     labels = as_object(metadata.get("labels"))
     metadata["labels"] = {
@@ -194,7 +195,7 @@ def _without_labels_of_jobs(obj: JSONObject) -> JSONObject:
 
 def _restore(
     applied: Applied, path: str, live: JSONObject, options: ApplyOptions
-) -> Request | None:
+) -> PlannedRequest | None:
     """Return the request that puts the former fields back into a live object."""
     # RFC 7396: lists are replaced as a whole, so that no merge key matters.
     wanted = _restored(applied, live)
@@ -204,7 +205,7 @@ def _restore(
     version = as_object(live.get("metadata")).get("resourceVersion")
     metadata["resourceVersion"] = version
     body: JSONObject = {**patch, "metadata": metadata}
-    return Request(
+    return PlannedRequest(
         "PATCH",
         path,
         (("fieldManager", options.manager),),
@@ -218,7 +219,7 @@ def _restored(applied: Applied, live: JSONObject) -> JSONObject:
     former, after = _bare(as_object(applied.before)), _bare(as_object(applied.object))
     # Where others have changed nothing, no merge is needed.
     if same(after, _bare(live)):
-        return _with_server_fields(former, live)
+        return _add_server_fields(former, live)
     schema = applied.schema or Schema.inline("any")
     # Go: mergepatch.HasConflicts, by which kubectl apply --overwrite=false is refused.
     try:
@@ -254,7 +255,7 @@ def _bare(obj: JSONObject) -> JSONObject:
     return bare
 
 
-def _with_server_fields(former: JSONObject, live: JSONObject) -> JSONObject:
+def _add_server_fields(former: JSONObject, live: JSONObject) -> JSONObject:
     """Return a former object with what the server has set in the live one."""
     metadata = {**as_object(former.get("metadata"))}
     live_metadata = as_object(live.get("metadata"))
@@ -268,42 +269,50 @@ def _with_server_fields(former: JSONObject, live: JSONObject) -> JSONObject:
 
 
 def managers_request(
-    applied: Applied, path: str, stored: JSONObject, options: ApplyOptions
-) -> Request | None:
+    applied: Applied,
+    path: str,
+    live: JSONObject | None,
+    stored: JSONObject,
+    options: ApplyOptions,
+) -> PlannedRequest | None:
     """Return the request that gives the managers of a restored object their fields.
 
-    ``stored`` is the restored object: its fields have the manager of the request that
-    put them back. None where the managers are those that there were.
+    ``live`` is what was restored, None where it is created again; ``stored`` is the
+    restored object: its fields have the manager of the request that put them back. None
+    where the managers are those that there were.
     """
     # A patch without changes of fields keeps the managedFields that it sets (Go:
     # managedfields.FieldManager.Update).
-    before = _entries(applied.before)
-    after = _entries(applied.object)
-    # The entries that the run has changed, and those that only the rollback made.
-    changed = {
-        key
-        for key in before.keys() | after.keys()
-        if not same(_fields(before.get(key)), _fields(after.get(key)))
-    }
-    now = _entries(stored)
-    made = {key for key in now if key not in before and key not in after}
-    own = {key for key in made if key[0] == options.manager}
-    kept = [entry for key, entry in now.items() if key not in changed | own]
-    wanted: list[JSON] = [*kept, *[before[key] for key in before if key in changed]]
-    expected = {_key(as_object(entry)): entry for entry in wanted}
+    before, now = _entries(applied.before), _entries(stored)
+    wanted = before
+    if live is not None:
+        # What the run has changed is as before it, and all else as it was left by the
+        # others: the restored fields are those of the managers that had them.
+        after = _entries(applied.object)
+        wanted = {}
+        for key, entry in _entries(live).items():
+            if same(_fields(before.get(key)), _fields(after.get(key))):
+                wanted[key] = entry
+        for key, entry in before.items():
+            if not same(_fields(entry), _fields(after.get(key))):
+                wanted[key] = entry
     # A server without managed fields has none before and after.
-    is_same = expected.keys() == now.keys() and all(
-        same(_fields(as_object(expected[key])), _fields(now[key])) for key in now
+    is_same = wanted.keys() == now.keys() and all(
+        same(_fields(wanted[key]), _fields(now[key])) for key in now
     )
     if is_same or not before:
         return None
     version = as_object(stored.get("metadata")).get("resourceVersion")
     # Go: csaupgrade.UpgradeManagedFieldsPatch, which locks in the same way.
     patch: list[JSON] = [
-        {"op": "replace", "path": "/metadata/managedFields", "value": wanted},
+        {
+            "op": "replace",
+            "path": "/metadata/managedFields",
+            "value": [*wanted.values()],
+        },
         {"op": "replace", "path": "/metadata/resourceVersion", "value": version},
     ]
-    return Request(
+    return PlannedRequest(
         "PATCH",
         path,
         (("fieldManager", options.manager),),

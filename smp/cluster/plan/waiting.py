@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from smp.cluster.plan.client_side import Target
+from smp._values.values import JSONObject
+from smp.cluster.plan.client_side import ApplyTarget
 from smp.cluster.plan.exchange import Plan, Progress, pause, together
 from smp.cluster.plan.failures import ApiError, NotInTimeError
 from smp.cluster.plan.readiness import Readiness, readiness
 from smp.errors import SmpError
-from smp.values import JSONObject
 
 # Seconds between two looks at an object.
 _POLL: Final = 1.0
@@ -22,7 +22,7 @@ class Waited:
     is not current: it failed, it does not exist, or the time was over.
     """
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: ApplyTarget) -> None:
         self.target = target
         self.object: JSONObject | None = None
         self.readiness: Readiness = Readiness("in-progress", "not looked at")
@@ -57,7 +57,7 @@ class NotReadyError(SmpError):
     status = 409
 
 
-def wait(targets: list[Target], *, timeout: float | None) -> Plan[list[Waited]]:
+def wait(targets: list[ApplyTarget], *, timeout: float | None) -> Plan[list[Waited]]:
     """Look at objects until each is current, or has failed, for at most some seconds.
 
     What does not become current has an error; nothing is raised.

@@ -6,13 +6,13 @@ from typing import Final
 
 import msgspec
 
+from smp._values.values import JSON, JSONObject, type_name
 from smp.errors import SchemaError, bounded
 from smp.paths import Path
 from smp.schema.conversion._direction import Direction
 from smp.schema.conversion._to_v2 import ToV2
 from smp.schema.conversion._to_v3 import ToV3
 from smp.schema.rewrite import rewrite_named
-from smp.values import JSON, JSONObject, type_name
 
 # The keyword that states the version of a document, and where its schemas are.
 _SCHEMA_SECTIONS: Final = {"swagger": "definitions", "openapi": "components"}
@@ -34,7 +34,7 @@ def to_v3(document: JSON) -> Conversion:
 
     Raises SchemaError, with the path, for what is not such a document, and DepthError.
     """
-    return _converted(ToV3(_checked(document, "swagger", "2.")))
+    return _convert(ToV3(_check(document, "swagger", "2.")))
 
 
 @bounded("the OpenAPI document")
@@ -45,20 +45,20 @@ def to_v2(document: JSON, *, keep_defaults: bool = True) -> Conversion:
     where it serves v2 (Go: handler.PruneDefaults); they do not count as lost. Raises
     SchemaError, with the path, for what is not such a document, and DepthError.
     """
-    conversion = _converted(ToV2(_checked(document, "openapi", "3.")))
+    conversion = _convert(ToV2(_check(document, "openapi", "3.")))
     if keep_defaults:
         return conversion
-    pruned = rewrite_named(conversion.document, _without_default)
+    pruned = rewrite_named(conversion.document, _drop_default)
     return Conversion(pruned, conversion.lost)
 
 
-def _converted(direction: Direction) -> Conversion:
+def _convert(direction: Direction) -> Conversion:
     document = direction.document()
     lost = sorted(set(direction.lost), key=lambda path: path.pointer)
     return Conversion(document, tuple(lost))
 
 
-def _checked(document: JSON, keyword: str, version: str) -> JSONObject:
+def _check(document: JSON, keyword: str, version: str) -> JSONObject:
     """Check that a document is of a version of OpenAPI.
 
     A document that does not state its version is of the one whose section for schemas
@@ -81,7 +81,7 @@ def _checked(document: JSON, keyword: str, version: str) -> JSONObject:
     )
 
 
-def _without_default(node: JSONObject) -> JSONObject:
+def _drop_default(node: JSONObject) -> JSONObject:
     if "default" not in node:
         return node
     return {keyword: value for keyword, value in node.items() if keyword != "default"}

@@ -11,10 +11,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import ClassVar, Final, TypeAlias
 
+from smp._values.values import JSON, JSONArray, JSONObject, type_name
 from smp.errors import SchemaError, SmpError
 from smp.paths import Path, unescape_pointer
 from smp.schema.rewrite import rewrite
-from smp.values import JSON, JSONArray, JSONObject, type_name
 
 Convert: TypeAlias = Callable[[JSONObject, Path], JSONObject | None]
 Located: TypeAlias = tuple[JSONObject, Path]
@@ -276,7 +276,7 @@ def parameters_of(node: JSONObject, path: Path) -> list[Located]:
     ]
 
 
-def without_empty(sections: JSONObject) -> JSONObject:
+def drop_empty(sections: JSONObject) -> JSONObject:
     """Return the sections that have something in them."""
     return {name: section for name, section in sections.items() if section}
 

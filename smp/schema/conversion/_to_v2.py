@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import ClassVar, Final
 
+from smp._values.values import ABSENT, JSON, JSONArray, JSONObject, same
 from smp.errors import SchemaError
 from smp.paths import Path
 from smp.schema.conversion._direction import (
@@ -15,11 +16,10 @@ from smp.schema.conversion._direction import (
     STRUCTURE_KEYWORDS,
     VALUE_KEYWORDS,
     Direction,
+    drop_empty,
     expect_object,
-    without_empty,
 )
 from smp.schema.conversion._to_v3 import ToV3
-from smp.values import ABSENT, JSON, JSONArray, JSONObject, same
 
 _COMPONENTS: Final = Path(("components",))
 _RESPONSES: Final = _COMPONENTS / "responses"
@@ -54,7 +54,7 @@ class ToV2(Direction):
                 _COMPONENTS / "securitySchemes", self.security_scheme
             ),
         }
-        document = {"swagger": "2.0", **kept, **self.paths(), **without_empty(sections)}
+        document = {"swagger": "2.0", **kept, **self.paths(), **drop_empty(sections)}
 
         # Shared responses and bodies have been written out in the operations that refer
         # to them.

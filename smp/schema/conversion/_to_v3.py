@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import ClassVar, Final
 
+from smp._values.values import JSONObject
 from smp.errors import SchemaError
 from smp.paths import Path
 from smp.schema.conversion._direction import (
@@ -20,11 +21,10 @@ from smp.schema.conversion._direction import (
     VALUE_KEYWORDS,
     Direction,
     Located,
+    drop_empty,
     expect_list,
     parameters_of,
-    without_empty,
 )
-from smp.values import JSONObject
 
 _PARAMETERS: Final = Path(("parameters",))
 _RESPONSES: Final = Path(("responses",))
@@ -61,7 +61,7 @@ class ToV3(Direction):
         }
         # 3.0.0 is the version that Kubernetes publishes.
         document: JSONObject = {"openapi": "3.0.0", **kept, **self.paths()}
-        document |= without_empty({"components": without_empty(components)})
+        document |= drop_empty({"components": drop_empty(components)})
 
         # Shared responses, and shared parameters that are bodies, have been written out
         # in the operations that refer to them.

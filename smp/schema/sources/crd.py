@@ -9,11 +9,13 @@ of server-side apply, and no patch strategy is made of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Any, Final
 
+import msgspec
+
+from smp._values.values import JSON, JSONObject, as_list, as_object, as_text, type_name
 from smp.errors import SchemaError, bounded
 from smp.paths import Path
-from smp.values import JSON, JSONObject, as_list, as_object, as_text, type_name
 
 OBJECT_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
@@ -50,7 +52,7 @@ def to_openapi(documents: JSON) -> JSONObject:
     for definition in definitions(documents):
         group = _text_at(definition, _SPEC / "group")
         kind = _text_at(definition, _SPEC / "names" / "kind")
-        for path, version, schema in _served_versions(definition):
+        for path, version, schema in _find_served_versions(definition):
             stated = schema.get("type") if isinstance(schema, dict) else None
             if not isinstance(schema, dict) or stated not in (None, "object"):
                 raise SchemaError(
@@ -61,7 +63,7 @@ def to_openapi(documents: JSON) -> JSONObject:
             names: JSONObject = {"group": group, "version": version, "kind": kind}
             # The root is a resource like those that are embedded in it.
             schemas[name] = {
-                **_with_type_meta(_supplied(schema)),
+                **_add_type_meta(_supply_defaults(schema)),
                 "type": "object",
                 "x-kubernetes-group-version-kind": [names],
             }
@@ -73,7 +75,7 @@ def to_openapi(documents: JSON) -> JSONObject:
     return {"components": {"schemas": schemas}}
 
 
-def without_status(documents: JSON) -> Iterator[tuple[str, str]]:
+def drop_status(documents: JSON) -> Iterator[tuple[str, str]]:
     """Yield apiVersion and kind of each version without the subresource ``status``.
 
     The status of its objects is written as all else. The documents are valid.
@@ -82,7 +84,7 @@ def without_status(documents: JSON) -> Iterator[tuple[str, str]]:
         group = _text_at(definition, _SPEC / "group")
         kind = _text_at(definition, _SPEC / "names" / "kind")
         shared = _value_at(definition, _SPEC / "subresources" / "status")
-        for path, version, _ in _served_versions(definition):
+        for path, version, _ in _find_served_versions(definition):
             own = _value_at(definition, path / "subresources" / "status")
             if own is None and shared is None:
                 yield f"{group}/{version}", kind
@@ -112,9 +114,16 @@ def definitions(documents: JSON) -> Iterator[JSONObject]:
             )
 
 
-def structural_schemas(documents: JSON) -> dict[tuple[str, str], JSONObject]:
+class StructuralVersion(msgspec.Struct, frozen=True):
+    """The schema of a version as its definition has it, and its subresources."""
+
+    schema: dict[str, Any]
+    subresources: dict[str, Any] = {}
+
+
+def structural_schemas(documents: JSON) -> dict[tuple[str, str], StructuralVersion]:
     """Return the schemas of definitions, which have the defaults, by their kinds."""
-    schemas: dict[tuple[str, str], JSONObject] = {}
+    schemas: dict[tuple[str, str], StructuralVersion] = {}
     for definition in definitions(documents):
         spec = as_object(definition.get("spec"))
         kind = as_text(as_object(spec.get("names")).get("kind"))
@@ -123,11 +132,14 @@ def structural_schemas(documents: JSON) -> dict[tuple[str, str], JSONObject]:
             name = as_text(as_object(version).get("name"))
             schema = as_object(as_object(version).get("schema"))
             api_version = f"{as_text(spec.get('group'))}/{name}"
-            schemas[api_version, kind] = as_object(schema.get("openAPIV3Schema"))
+            schemas[api_version, kind] = StructuralVersion(
+                as_object(schema.get("openAPIV3Schema")),
+                as_object(as_object(version).get("subresources")),
+            )
     return schemas
 
 
-def condensed(definition: JSONObject) -> JSONObject:
+def condense(definition: JSONObject) -> JSONObject:
     """Return a definition with what its types do not hold.
 
     These are the names and the scope of the resource, and of its schemas the structure
@@ -137,7 +149,7 @@ def condensed(definition: JSONObject) -> JSONObject:
     kept: JSONObject = {name: spec[name] for name in _KEPT_OF_SPEC if name in spec}
     validation = as_object(spec.get("validation"))
     if validation:
-        kept["validation"] = _with_structure(validation)
+        kept["validation"] = _add_structure(validation)
     if "versions" in spec:
         versions: list[JSON] = []
         for version in as_list(spec["versions"]):
@@ -147,7 +159,7 @@ def condensed(definition: JSONObject) -> JSONObject:
                 {
                     "name": described.get("name"),
                     "served": described.get("served"),
-                    "schema": _with_structure(schema),
+                    "schema": _add_structure(schema),
                 }
             )
         kept["versions"] = versions
@@ -158,7 +170,7 @@ def condensed(definition: JSONObject) -> JSONObject:
     }
 
 
-def _with_structure(owner: JSONObject) -> JSONObject:
+def _add_structure(owner: JSONObject) -> JSONObject:
     schema = owner.get("openAPIV3Schema")
     return {"openAPIV3Schema": _structure(schema)} if isinstance(schema, dict) else {}
 
@@ -189,7 +201,7 @@ def _inner_schemas(
     return changed
 
 
-def _served_versions(definition: JSONObject) -> Iterator[tuple[Path, str, JSON]]:
+def _find_served_versions(definition: JSONObject) -> Iterator[tuple[Path, str, JSON]]:
     """Yield path, name and schema of each version that is served."""
     # v1beta1 may have one schema for all versions, and one version instead of a list.
     shared = _value_at(definition, _SPEC / "validation" / "openAPIV3Schema")
@@ -214,17 +226,17 @@ def _served_versions(definition: JSONObject) -> Iterator[tuple[Path, str, JSON]]
             yield path, name, shared if schema is None else schema
 
 
-def _supplied(node: JSONObject) -> JSONObject:
+def _supply_defaults(node: JSONObject) -> JSONObject:
     """Supply what the resources that are embedded in a schema leave out."""
     # Go decodes a keyword that is null as absent.
     node = {name: value for name, value in node.items() if value is not None}
-    supplied = {**node, **_inner_schemas(node, _supplied)}
+    supplied = {**node, **_inner_schemas(node, _supply_defaults)}
     if node.get("x-kubernetes-embedded-resource") is True:
-        return _with_type_meta(supplied)
+        return _add_type_meta(supplied)
     return supplied
 
 
-def _with_type_meta(node: JSONObject) -> JSONObject:
+def _add_type_meta(node: JSONObject) -> JSONObject:
     """Add apiVersion and kind where missing, and the metadata of Kubernetes."""
     properties = node.get("properties", {})
     if not isinstance(properties, dict):

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
+from smp._values.values import JSON, JSONObject, type_name
 from smp.errors import SchemaError
 from smp.paths import Path
 from smp.schema.model import Strategy
-from smp.values import JSON, JSONObject, type_name
 
 Check: TypeAlias = Callable[[JSON], JSON]
 

@@ -13,13 +13,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
-from smp.errors import SchemaError, SmpError, bounded
-from smp.paths import Path, unescape_pointer
-from smp.schema.model import SCALARS, Schema, TypeDocument, Types
-from smp.schema.sources import extensions
-from smp.schema.sources.extensions import OF_FIELD, OF_LIST, OF_OBJECT, pick
-from smp.schema.sources.scalar_values import scalar_document
-from smp.values import (
+from smp._values.values import (
     JSON,
     JSONArray,
     JSONObject,
@@ -29,6 +23,12 @@ from smp.values import (
     same,
     type_name,
 )
+from smp.errors import SchemaError, SmpError, bounded
+from smp.paths import Path, unescape_pointer
+from smp.schema.model import SCALARS, Schema, TypeDocument, Types
+from smp.schema.sources import extensions
+from smp.schema.sources.extensions import OF_FIELD, OF_LIST, OF_OBJECT, pick
+from smp.schema.sources.scalar_values import scalar_document
 
 T = TypeVar("T")
 
@@ -106,20 +106,20 @@ def _compile_names(document: JSONObject) -> Compiled:
             path = Path(steps) / name
             type_document = _compile_at(path, _type, node)
             if name.startswith(_KUBERNETES):
-                type_document = _without_impossible_unions(type_document)
+                type_document = _drop_impossible_unions(type_document)
             if isinstance(node, dict) and node.get(_KINDS) is not None:
-                type_document = _without_enums_of_kind(type_document)
+                type_document = _drop_enums_of_kind(type_document)
                 for kind in _compile_at(path / _KINDS, _kinds, node[_KINDS]):
                     kinds.setdefault(kind, name)
             types[name] = type_document
-    for kind in _without_strategic_patch(document):
+    for kind in _drop_strategic_patch(document):
         type_document = types.get(kinds.get(kind, ""), "")
         if isinstance(type_document, dict):
             type_document["custom"] = True
     return Compiled(types, kinds)
 
 
-def _without_strategic_patch(document: JSONObject) -> Iterator[Kind]:
+def _drop_strategic_patch(document: JSONObject) -> Iterator[Kind]:
     """Yield the kinds whose PATCH takes no strategic merge patch.
 
     A document may have no paths, and says nothing of patches then. Go:
@@ -150,7 +150,7 @@ def _kinds(entries: JSON) -> list[Kind]:
     return kinds
 
 
-def _without_enums_of_kind(document: TypeDocument) -> TypeDocument:
+def _drop_enums_of_kind(document: TypeDocument) -> TypeDocument:
     """Drop the enums of apiVersion and kind from the type of a kind.
 
     Converters add them to a published document. They restate the index of kinds, and
@@ -167,7 +167,7 @@ def _without_enums_of_kind(document: TypeDocument) -> TypeDocument:
     return {**document, "fields": {**fields, **changed}}
 
 
-def _without_impossible_unions(document: TypeDocument) -> TypeDocument:
+def _drop_impossible_unions(document: TypeDocument) -> TypeDocument:
     """Drop the unions with a value that their discriminator cannot have.
 
     For a member without a value of its own, Kubernetes publishes the Go name of the
@@ -227,7 +227,7 @@ def _type(node: JSON) -> TypeDocument:
     if "$ref" in node:
         return _compile_at(Path(("$ref",)), _reference, node["$ref"])
     facets = extensions.facets(node)
-    stated = _stated_type(node, facets)
+    stated = _find_stated_type(node, facets)
     # As an API server validates a CustomResourceDefinition.
     if facets.get("embedded") and stated not in ("object", ""):
         raise SchemaError(
@@ -251,11 +251,11 @@ def _type(node: JSON) -> TypeDocument:
     has_structure = any(keyword in node for keyword in _STRUCTURE)
     combines = any(keyword in node for keyword in _COMBINATIONS)
     if combines and not has_structure and not facets.get("preserve"):
-        return _combined_type(node)
+        return _combine_type(node)
     return _object_type(node, facets)
 
 
-def _stated_type(node: JSONObject, facets: JSONObject) -> str:
+def _find_stated_type(node: JSONObject, facets: JSONObject) -> str:
     """Return the type that a node states or implies, or the empty string."""
     # The published types of Kubernetes have the format, CRDs have the extension.
     if facets.get("int_or_string") or node.get("format") == "int-or-string":
@@ -321,7 +321,7 @@ def _object_type(node: JSONObject, facets: JSONObject) -> TypeDocument:
     if facets.get("preserve") and not any(keyword in node for keyword in _STRUCTURE):
         return "any"
 
-    properties = _narrowed(_object(node.get("properties", {})), node)
+    properties = _narrow(_object(node.get("properties", {})), node)
     fields: JSONObject = {}
     for name, property_ in properties.items():
         path = Path(("properties", name))
@@ -363,7 +363,7 @@ def _object_type(node: JSONObject, facets: JSONObject) -> TypeDocument:
     return {**document, **pick({**facets, "unions": unions}, OF_OBJECT)}
 
 
-def _narrowed(properties: JSONObject, node: JSONObject) -> JSONObject:
+def _narrow(properties: JSONObject, node: JSONObject) -> JSONObject:
     """Return the properties of an object with what its ``allOf`` says of them.
 
     In a structural schema a branch of ``allOf`` declares nothing: it validates what the
@@ -441,7 +441,7 @@ def _is_discriminator(property_: JSONObject) -> bool:
     return bool(published)
 
 
-def _combined_type(node: JSONObject) -> TypeDocument:
+def _combine_type(node: JSONObject) -> TypeDocument:
     """Return the one type that the branches of allOf, oneOf and anyOf agree on."""
     types: list[TypeDocument] = []
     for keyword in _COMBINATIONS:

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
+from smp._values.values import JSON, JSONArray, as_list, same, type_name
 from smp.schema.model import TypeDocument
-from smp.values import JSON, JSONArray, as_list, same, type_name
 
 # The values of each JSON type that are allowed: None for all of them. A type that is
 # left out has none.

@@ -8,14 +8,15 @@ from typing import ClassVar, Final
 
 from starlette.requests import Request
 
-from smp import codec, protobuf
+from smp._storage import protobuf
+from smp._values import codec
+from smp._values.values import JSON
 from smp.documents import read_one
+from smp.errors import SmpError
 from smp.handler import StatusError, TooLargeError, UnsupportedMediaTypeError
 from smp.handler.headers import read_header
 from smp.server.endpoints.call import Call
 from smp.server.endpoints.negotiation import JSON_TYPE, YAML_TYPE, media_type
-from smp.server.settings import Settings
-from smp.values import JSON
 
 # An escaped pair of surrogates, another escaped one (the group), and any escape.
 _ESCAPES: Final = re.compile(
@@ -37,32 +38,53 @@ def content_type_of(request: Request) -> str:
     return media_type(read_header(request.scope, b"content-type"))
 
 
-async def read_body(request: Request, settings: Settings) -> bytes:
-    """Read the body. Raises TooLargeError and SlowBodyError."""
+class TooManyRequestsError(SmpError):
+    """More requests at one time than the server accepts."""
+
+    default_code = "too-many-requests"
+    status = 429
+
+
+async def read_body(call: Call) -> bytes:
+    """Read the body, which takes no place of the requests in flight until it is there.
+
+    Raises TooLargeError, SlowBodyError, and TooManyRequestsError where too much of
+    other bodies has arrived.
+    """
+    state, settings = call.state, call.state.settings
     limit = settings.limits.body
     # A body that states its length is refused before it is read.
-    stated = read_header(request.scope, b"content-length")
+    stated = read_header(call.request.scope, b"content-length")
     if stated.isdecimal() and int(stated) > limit:
         raise TooLargeError(f"limit is {limit}")
     body = bytearray()
+    state.incomplete += 1
     try:
         async with asyncio.timeout(settings.body_timeout):
-            async for chunk in request.stream():
+            async for chunk in call.request.stream():
                 body += chunk
+                state.arriving += len(chunk)
                 # A chunked body states no length, and a stated one may be wrong.
                 if len(body) > limit:
                     raise TooLargeError(f"limit is {limit}")
+                if state.arriving > settings.max_arriving:
+                    raise TooManyRequestsError("too many requests with large bodies")
     except TimeoutError:
         raise SlowBodyError("timed out reading the request body") from None
+    finally:
+        state.arriving -= len(body)
+        state.incomplete -= 1
+    if state.requests_under_way > settings.max_in_flight:
+        raise TooManyRequestsError("too many requests, please try again later")
     return bytes(body)
 
 
-async def read_patch(request: Request, settings: Settings) -> bytes:
+async def read_patch(call: Call) -> bytes:
     """Read the body, a patch. Raises what ``read_body`` raises."""
-    return without_lone_surrogates(await read_body(request, settings))
+    return drop_lone_surrogates(await read_body(call))
 
 
-def without_lone_surrogates(text: bytes) -> bytes:
+def drop_lone_surrogates(text: bytes) -> bytes:
     """Return JSON without escaped surrogates that are not of a pair.
 
     No text has such a character; Go reads it as U+FFFD (encoding/json, unquoteBytes).
@@ -85,8 +107,8 @@ async def read_object(call: Call) -> bytes:
     # A Scale is of a built-in kind, also that of a custom resource.
     is_custom = call.kind.defined is not None and kind == resource.kind
     has_message = not is_custom and protobuf.has_message(api_version, kind)
-    content_type = _accepted_type(call.request, has_message=has_message)
-    body = await read_body(call.request, call.state.settings)
+    content_type = _accept_type(call.request, has_message=has_message)
+    body = await read_body(call)
     return await _as_json(call, body, content_type, api_version, kind)
 
 
@@ -95,16 +117,16 @@ async def read_delete_options(call: Call) -> JSON:
 
     Raises what ``read_object`` raises.
     """
-    body = await read_body(call.request, call.state.settings)
+    body = await read_body(call)
     # Without a body, the options are those of the query, whatever the Content-Type is.
     if not body.strip():
         return None
-    content_type = _accepted_type(call.request, has_message=True)
+    content_type = _accept_type(call.request, has_message=True)
     options = await _as_json(call, body, content_type, "v1", "DeleteOptions")
     return codec.decode(options)
 
 
-def _accepted_type(request: Request, *, has_message: bool) -> str:
+def _accept_type(request: Request, *, has_message: bool) -> str:
     """Return the type of the body. Raises UnsupportedMediaTypeError.
 
     Custom resources have no form in protobuf.
@@ -137,5 +159,5 @@ async def _as_json(
             raise TooLargeError(f"limit is {limit}") from None
 
     if content_type == JSON_TYPE:
-        return without_lone_surrogates(body)
+        return drop_lone_surrogates(body)
     return await call.work(len(body) * _DECODE, converted)

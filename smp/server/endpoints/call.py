@@ -9,28 +9,32 @@ from typing import Final, ParamSpec, TypeVar
 from msgspec.structs import replace
 from starlette.requests import Request
 
-from smp import protobuf
-from smp.handler import Options, manager_of, requested
+from smp._storage import protobuf
+from smp._values.values import JSONObject
+from smp.handler import STOCK_SERVER, Options, manager_of, requested
 from smp.handler.headers import read_header
 from smp.managed_fields import Serving
-from smp.schema.structural import with_schema_defaults
+from smp.schema.structural import add_schema_defaults
+from smp.server.admission import AdmissionReviewer, find_admission
 from smp.server.endpoints.list_options import ListOptions
 from smp.server.endpoints.negotiation import AnswerFormat, media_type, negotiate
 from smp.server.metrics import Labels
 from smp.server.objects import addresses, subresources
-from smp.server.objects.daemon_sets import DAEMON_SETS, counted
+from smp.server.objects.daemon_sets import DAEMON_SETS, count
 from smp.server.objects.resources import Resource
 from smp.server.registry.kinds import Kind
 from smp.server.registry.state import ServerState
 from smp.server.registry.target import Target
 from smp.server.settings import Settings
-from smp.values import JSONObject
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 _WRITE: Final = 3e-7  # seconds for each byte of an object whose schema is simple
 _MOST_OPTIONS: Final = 100  # of each kind that are remembered
+_LARGE: Final = 1 << 20  # bytes of an answer
+# The member of the ASGI scope with which a large answer waits for room.
+RESERVE: Final = "smp.reserve"
 # The member of the ASGI scope that has the Call of a request about objects.
 CALL: Final = "smp.call"
 
@@ -49,6 +53,29 @@ class Call:
         self.request = request
         self.target = target
         self.verb = verb
+        self.admission: AdmissionReviewer | None = None
+
+    async def begin_admission(
+        self, operation: str, options: JSONObject | None = None
+    ) -> None:
+        """Look for what is to be asked about the request."""
+        if options is None:
+            options = self._operation_options()
+        self.admission = await find_admission(
+            self.state, self.target, operation, options, self.kind.schema
+        )
+        if self.admission is not None:
+            self.options = replace(self.options, admit=self.admission.change)
+
+    def _operation_options(self) -> JSONObject:
+        """Return what the query says, as the options of a create or an update."""
+        options: JSONObject = {}
+        if self.options.dry_run:
+            options["dryRun"] = ["All"]
+        for name in ("fieldManager", "fieldValidation"):
+            if self.query.get(name):
+                options[name] = self.query[name]
+        return options
 
     @cached_property
     def kind(self) -> Kind:
@@ -103,7 +130,16 @@ class Call:
         Raises what the work raises, StoppedError and ClientDisconnect.
         """
         workers = self.state.workers
+        if self.admission is not None:
+            return await workers.wait(work, *args, **kwargs)
         return await workers.run(self.request, seconds, work, *args, **kwargs)
+
+    async def reserve(self, size: int) -> None:
+        """Wait until there is room for an answer of so many bytes."""
+        reserve = self.request.scope.get(RESERVE)
+        # There is none where a test calls the application without a socket.
+        if reserve and size > _LARGE:
+            await reserve(size)
 
     def seconds_to_write(self, size: int) -> float:
         """Estimate how long it takes to compute a write of so many bytes."""
@@ -132,15 +168,15 @@ def _options(settings: Settings, kind: Kind, subresource: str, manager: str) -> 
     # The defaults of built-in kinds are code in an API server: here they have none.
     default = None
     if defined:
-        default = partial(with_schema_defaults, schema=defined.schema)
-    return Options(
+        default = partial(add_schema_defaults, schema=defined.schema)
+    return replace(
+        STOCK_SERVER,
         profile=settings.union_profile,
         on_conflict=settings.on_conflict,
         ratchet=settings.ratchet,
-        validation=True,
         limits=settings.limits,
         default=default,
-        prepare=partial(_prepared, resource, subresource),
+        prepare=partial(_prepare, resource, subresource),
         manager=manager,
         subresource=subresource,
         # A subresource writes what an update of the object may not.
@@ -151,24 +187,23 @@ def _options(settings: Settings, kind: Kind, subresource: str, manager: str) -> 
             custom=defined is not None,
             kubernetes=settings.catalog.version,
         ),
-        typed=True,
         unconditional=resource.unconditional_update,
         custom=defined is not None,
         resource=resource.qualified,
     )
 
 
-def _prepared(
+def _prepare(
     resource: Resource, subresource: str, old: JSONObject | None, new: JSONObject
 ) -> JSONObject:
     """Return a new object with what an endpoint does not write as it was."""
-    if subresource:
-        return subresources.on_subresource_update(subresource, old or {}, new, resource)
+    if subresource and old is not None:
+        return subresources.on_subresource_update(subresource, old, new, resource)
     if old is None:
         new = subresources.on_create(new, resource)
         if resource.key == DAEMON_SETS:
-            new = counted(None, new)
+            new = count(None, new)
         return new
     if resource.key == ("", "services"):
-        new = addresses.kept(old, new)
+        new = addresses.keep(old, new)
     return subresources.on_update(old, new, resource)

@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 from smp.errors import SmpError
 from smp.handler import MethodNotAllowedError, warning_headers
 from smp.server.endpoints import pods, reviews
+from smp.server.endpoints.bodies import TooManyRequestsError
 from smp.server.endpoints.call import CALL, Call
 from smp.server.endpoints.deletes import delete, delete_collection
 from smp.server.endpoints.lists import list_objects
@@ -68,13 +69,6 @@ _DEPRECATED: Final = {
 }
 
 
-class TooManyRequestsError(SmpError):
-    """More requests at one time than the server accepts."""
-
-    default_code = "too-many-requests"
-    status = 429
-
-
 class DeadlineError(SmpError):
     """A request that takes too long."""
 
@@ -90,6 +84,15 @@ async def dispatch(
     Raises UnknownResourceError.
     """
     target = await state.kinds.locate(group, version, path)
+    response = await _respond(state, request, target)
+    call: Call | None = request.scope.get(CALL)
+    if call is not None and call.admission and isinstance(response, Response):
+        for value in warning_headers(call.admission.warnings):
+            response.raw_headers.append((b"warning", value))
+    return response
+
+
+async def _respond(state: ServerState, request: Request, target: Target) -> ASGIApp:
     # Errors are answered here, where the object that they concern is known.
     try:
         return await _execute(state, request, target)
@@ -127,12 +130,12 @@ async def _execute(state: ServerState, request: Request, target: Target) -> ASGI
             raise TooManyRequestsError("too many watches, please try again later")
         return watch(call)
     in_flight = state.metrics.in_flight
-    if in_flight.value() >= state.settings.max_in_flight:
+    if state.requests_under_way >= state.settings.max_in_flight:
         raise TooManyRequestsError("too many requests, please try again later")
     in_flight.add(by=1)
     try:
         async with asyncio.timeout(state.settings.request_timeout):
-            return _with_deprecation(call, await _operation(call)(call))
+            return _add_deprecation(call, await _operation(call)(call))
     except TimeoutError:
         raise DeadlineError(
             "the request did not complete within the allotted time"
@@ -151,7 +154,7 @@ def _operation(call: Call) -> Callable[[Call], Awaitable[Response]]:
     return action or _OPERATIONS[call.verb]
 
 
-def _with_deprecation(call: Call, response: Response) -> Response:
+def _add_deprecation(call: Call, response: Response) -> Response:
     """Add the warning that a resource is deprecated, in versions where it is."""
     deprecated = _DEPRECATED.get(call.target.resource.key)
     if deprecated:

@@ -13,13 +13,13 @@ from typing import Annotated, Final, Self
 
 import msgspec
 
-from smp.codec import decode
+from smp._values.codec import decode
+from smp._values.label_selectors import LabelSelector, parse_label_selector
 from smp.handler import InvalidOptionsError
-from smp.label_selectors import LabelSelector, parse_label_selector
 from smp.paths import Path
 from smp.server.errors import StatusError, forbidden
 from smp.server.objects.resources import Resource
-from smp.server.objects.selectable_fields import resolved
+from smp.server.objects.selectable_fields import resolve
 from smp.server.objects.selectors import FieldSelector, parse_field_selector
 from smp.server.registry.target import Target
 from smp.server.store import Stored
@@ -121,7 +121,7 @@ class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
         revision = query.get("resourceVersion")
         options = cls(
             labels=parse_label_selector(query.get("labelSelector", "")),
-            fields=resolved(
+            fields=resolve(
                 parse_field_selector(query.get("fieldSelector", "")), resource
             ),
             # Go: a negative limit is none.
@@ -150,20 +150,7 @@ def _check(options: ListOptions, *, match: str, has_initial_events: bool) -> Non
     if match and match not in _MATCHES:
         raise InvalidOptionsError([unsupported(_MATCH, match, _MATCHES)], _KIND)
     if options.watch:
-        # A watch matches a resourceVersion only in its initial events, which are never
-        # older than it.
-        if match and not has_initial_events:
-            raise _forbidden(
-                _MATCH,
-                "resourceVersionMatch is forbidden for watch unless sendInitialEvents"
-                " is provided",
-            )
-        if has_initial_events and match != "NotOlderThan":
-            raise _forbidden(
-                _MATCH,
-                "sendInitialEvents requires setting resourceVersionMatch to"
-                " NotOlderThan",
-            )
+        _check_watch(match, has_initial_events=has_initial_events)
         return
     if has_initial_events:
         raise _forbidden(
@@ -188,6 +175,24 @@ def _check(options: ListOptions, *, match: str, has_initial_events: bool) -> Non
     if options.after and options.revision:
         raise StatusError(
             "specifying resource version is not allowed when using continue"
+        )
+
+
+def _check_watch(match: str, *, has_initial_events: bool) -> None:
+    """Check the options of a watch.
+
+    It matches a resourceVersion only in its initial events, which are never older.
+    """
+    if match and not has_initial_events:
+        raise _forbidden(
+            _MATCH,
+            "resourceVersionMatch is forbidden for watch unless sendInitialEvents is"
+            " provided",
+        )
+    if has_initial_events and match != "NotOlderThan":
+        raise _forbidden(
+            _MATCH,
+            "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
         )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 from typing import Final
 
 import msgspec
 from starlette.responses import Response
 
+from smp._values.values import JSON, JSONObject
 from smp.server.endpoints.call import Call
 from smp.server.endpoints.list_options import (
     Continue,
@@ -21,10 +22,9 @@ from smp.server.endpoints.rendering import (
 )
 from smp.server.endpoints.responses import respond
 from smp.server.endpoints.reviews import components
-from smp.server.registry.envelope import metadata_only, served_list, unpack
+from smp.server.registry.envelope import make_served_list, metadata_only, unpack
 from smp.server.registry.snapshots import lost_revisions, snapshot
 from smp.server.store import Stored, check_reached
-from smp.values import JSON, JSONObject
 
 _COPY: Final = 5e-9  # seconds for each byte
 _METADATA_LIST: Final = {
@@ -48,19 +48,21 @@ async def list_objects(call: Call) -> Response:
     else:
         selected = Selected(await components(call), {})
     if call.format.is_stored_form:
-        return await stored_list(call, selected)
+        return await store_list(call, selected)
     size = sum(len(item.value) for item in selected.items)
+    await call.reserve(size)
     seconds = seconds_to_render(call, size)
     body = await call.work(seconds, _render_list, call, selected)
     return respond(body, content_type=call.format.content_type)
 
 
-async def stored_list(call: Call, selected: Selected) -> Response:
+async def store_list(call: Call, selected: Selected) -> Response:
     """Answer a list in the usual form, which is joined from stored bytes."""
     size = sum(len(item.value) for item in selected.items)
+    await call.reserve(size)
     body = await call.work(
         size * _COPY,
-        served_list,
+        make_served_list,
         selected.items,
         selected.metadata,
         call.target.resource,
@@ -90,7 +92,7 @@ def _render_list(call: Call, selected: Selected) -> bytes:
 async def select(call: Call, options: ListOptions) -> Selected:
     """Return the selected objects, all of one snapshot.
 
-    Raises Expired and LostRevisionError.
+    Raises Expired, FutureRevisionError and LostRevisionError.
     """
     # A resourceVersion that is not to be matched exactly asks for a list that is not
     # older. The newest always is, so revision 0, the newest, is read.
@@ -109,7 +111,8 @@ async def select(call: Call, options: ListOptions) -> Selected:
     else:
         pages = snapshot(store, prefix, after=after, revision=revision)
     items: list[Stored] = []
-    with lost_revisions():
+    # A token of a list that goes on is from this server: its history was lost.
+    with lost_revisions() if options.after else nullcontext():
         async with aclosing(pages):
             async for page in pages:
                 # "Not older than" a revision that this store never had cannot be met.

@@ -117,6 +117,8 @@ class RequestMiddleware:
             "seconds": round(seconds, 6),
             "user_agent": read_header(scope, b"user-agent"),
         }
+        if call and call.admission and call.admission.annotations:
+            fields["annotations"] = call.admission.annotations
         _LOG.info("request", extra={"fields": fields})
 
 

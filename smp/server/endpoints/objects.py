@@ -8,7 +8,9 @@ from typing import Final
 import msgspec
 from starlette.responses import Response
 
-from smp import codec, handler
+from smp import handler
+from smp._values import codec
+from smp._values.values import JSONObject
 from smp.errors import SmpError
 from smp.handler import AlreadyExistsError, Outcome, Refused, to_status
 from smp.server.endpoints.bodies import read_object
@@ -29,8 +31,7 @@ from smp.server.registry.objects import (
     require_parents,
 )
 from smp.server.registry.target import Target
-from smp.server.store import Stored
-from smp.values import JSONObject
+from smp.server.store import Stored, check_reached
 
 _CREATED: Final = 201
 # Go: maxNameGenerationCreateAttempts in k8s.io/apiserver/pkg/registry/generic/registry.
@@ -40,7 +41,9 @@ _MAX_ATTEMPTS: Final = 8
 async def get(call: Call) -> Response:
     """Answer an object, or a subresource of it."""
     # Any version of the object is answered with the newest, but it is a number.
-    number(call.query, "resourceVersion")
+    least = number(call.query, "resourceVersion")
+    if least:
+        check_reached(least, await call.state.store.revision())
     stored = await find(call.state, call.target)
     return await object_response(call, subresource_body(call, stored))
 
@@ -52,7 +55,8 @@ def subresource_body(call: Call, stored: Stored) -> bytes:
     """
     resource = call.target.resource
     if call.target.subresource == "scale":
-        return codec.encode(subresources.scale_of(unpack(stored, resource), resource))
+        obj = unpack(stored, resource)
+        return codec.encode(subresources.readable_scale_of(obj, resource))
     return served(stored, resource)
 
 
@@ -69,8 +73,9 @@ async def create(call: Call) -> Response:
 
     A generateName gets another suffix where the name exists already.
     """
-    options = call.options
     body = await read_object(call)
+    await call.begin_admission("CREATE")
+    options = call.options
     # An API server checks this in admission, before it validates: a missing namespace
     # is reported rather than what is invalid in the object.
     parents = await require_parents(
@@ -78,7 +83,7 @@ async def create(call: Call) -> Response:
     )
 
     def new_object() -> NewObject | Refused:
-        return admitted(call, handler.create(body, call.kind.schema, options))
+        return admit(call, handler.create(body, call.kind.schema, options))
 
     seconds = call.seconds_to_write(len(body))
     for _ in range(_MAX_ATTEMPTS):
@@ -105,7 +110,7 @@ async def created(call: Call, stored: Stored, new: NewObject) -> Response:
     return await object_response(call, body, code=_CREATED, warnings=new.warnings)
 
 
-def admitted(call: Call, outcome: Outcome) -> NewObject | Refused:
+def admit(call: Call, outcome: Outcome) -> NewObject | Refused:
     """Return the new object to store from what the handler says about it."""
     if isinstance(outcome, Refused):
         return outcome
@@ -113,9 +118,13 @@ def admitted(call: Call, outcome: Outcome) -> NewObject | Refused:
     context = call.state.admission_context(outcome.object)
     try:
         new = admit_new(outcome.object, call.kind, call.target.namespace, context)
+        if call.admission is not None:
+            call.admission.validate(None, new.object)
     except InvalidError as error:
         # The path of a create has no name: the Status names the object of the body.
-        return to_status(error, name=name, group=resource.group, kind=resource.kind)
+        # It is validated in the group in which it is stored.
+        group = resource.storage_group
+        return to_status(error, name=name, group=group, kind=resource.kind)
     return NewObject(
         new.object,
         has_generated_name=not name,

@@ -9,17 +9,19 @@ from __future__ import annotations
 from contextlib import aclosing
 from typing import ClassVar, Final
 
+from msgspec.structs import replace as replace_fields
 from starlette.responses import PlainTextResponse, Response
 
-from smp import codec
+from smp._values import codec
+from smp._values.label_selectors import parse_label_selector
+from smp._values.values import JSON, JSONObject, as_object, as_text
 from smp.handler import ModifiedError, StatusError, aretry
-from smp.label_selectors import parse_label_selector
 from smp.server.endpoints.bodies import read_object
 from smp.server.endpoints.call import Call
 from smp.server.endpoints.responses import respond
 from smp.server.objects.deletion import DeleteOptions
 from smp.server.objects.fields import objects_in, value_at
-from smp.server.objects.metadata import metadata_of, timestamp
+from smp.server.objects.metadata import metadata_of, set_metadata, timestamp
 from smp.server.objects.selectors import selector_text
 from smp.server.registry.deletion import remove
 from smp.server.registry.envelope import unpack
@@ -27,7 +29,6 @@ from smp.server.registry.objects import ATTEMPTS, find, replace
 from smp.server.registry.snapshots import snapshot
 from smp.server.registry.target import Target
 from smp.server.store import Stored
-from smp.values import JSON, JSONObject, as_object, as_text
 
 _CREATED: Final = 201
 _DONE: Final[JSONObject] = {
@@ -73,12 +74,10 @@ async def evict(call: Call) -> Response:
     # An Eviction has the options of the deletion in it.
     document = as_object(eviction.get("deleteOptions"))
     options = DeleteOptions.read(document, call.query)
-    await remove(
-        call.state,
-        call.target,
-        check=options.check_preconditions,
-        dry_run=options.is_dry_run or call.options.dry_run,
-    )
+    await _review(call, call.target, eviction)
+    if call.options.dry_run:
+        options = replace_fields(options, dry_run=("All",))
+    await remove(call.state, call.target, options=options)
     return respond(codec.encode(_DONE), code=_CREATED)
 
 
@@ -114,6 +113,7 @@ async def bind(call: Call) -> Response:
         pods = call.state.kinds.resources.find("", "v1", "pods")
         name = as_text(metadata_of(binding).get("name"))
         target = Target(pods, target.namespace, name)
+    await _review(call, target, binding)
     now = timestamp(call.state.admission_context().now)
 
     async def read() -> Stored:
@@ -180,6 +180,14 @@ async def proxy(_call: Call) -> Response:
 async def _node(call: Call) -> str:
     pod = unpack(await find(call.state, call.target), call.target.resource)
     return as_text(value_at(pod, ("spec", "nodeName")))
+
+
+async def _review(call: Call, target: Target, obj: JSONObject) -> None:
+    """Ask webhooks and policies about what is done with a Pod."""
+    await call.begin_admission("CREATE")
+    if call.admission is not None:
+        obj = set_metadata(obj, namespace=target.namespace)
+        await call.work(0, call.admission.review, None, obj)
 
 
 async def _body(call: Call) -> JSONObject:

@@ -8,14 +8,14 @@ from typing import Final
 
 from starlette.responses import Response
 
-from smp import codec
+from smp._values import codec
+from smp._values.values import JSONObject, as_object
 from smp.documents import dump_yaml
 from smp.server.endpoints.call import Call
 from smp.server.endpoints.negotiation import YAML_TYPE
 from smp.server.endpoints.responses import respond
-from smp.server.objects.tables import SCALE_COLUMNS, parse_include, table
+from smp.server.objects.tables import parse_include, scale_columns, table
 from smp.server.registry.envelope import metadata_only
-from smp.values import JSONObject, as_object
 
 # Seconds for each byte.
 _DECODE: Final = 3e-8
@@ -67,7 +67,7 @@ def render_table(
     is_scale = call.target.subresource == "scale"
     return table(
         objects,
-        SCALE_COLUMNS if is_scale else call.kind.columns,
+        scale_columns() if is_scale else call.kind.columns,
         now=datetime.now(UTC),
         include=parse_include(call.query.get("includeObject", "")),
         metadata=metadata,

@@ -41,7 +41,7 @@ def error_response(error: SmpError, target: Target | None = None) -> Response:
     status = to_status(
         error,
         name=target.name,
-        group=resource.group,
+        group=resource.storage_group,
         kind=resource.kind,
         resource=resource.plural,
     )

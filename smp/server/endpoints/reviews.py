@@ -17,10 +17,13 @@ from typing import Final
 
 from starlette.responses import Response
 
-from smp import codec, handler
+from smp import handler
+from smp._values import codec
+from smp._values.values import JSONObject, as_object, as_text
 from smp.errors import SmpError
 from smp.handler import NotFoundError, Refused
 from smp.paths import Path
+from smp.server.admission import USER
 from smp.server.endpoints.bodies import read_object
 from smp.server.endpoints.call import Call
 from smp.server.endpoints.rendering import object_response
@@ -31,15 +34,8 @@ from smp.server.objects.metadata import metadata_of, timestamp
 from smp.server.registry.envelope import unpack
 from smp.server.registry.objects import find
 from smp.server.store import Stored
-from smp.values import JSONObject, as_object, as_text
 
 _CREATED: Final = 201
-# As a token file of a kube-apiserver gives it to an administrator.
-USER: Final[JSONObject] = {
-    "username": "admin",
-    "uid": "1",
-    "groups": ["system:masters", "system:authenticated"],
-}
 _AUDIENCE: Final = "https://kubernetes.default.svc"
 _EVERYTHING: Final[JSONObject] = {
     "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
@@ -56,17 +52,17 @@ async def self_subject(call: Call) -> Response:
     """Answer who the client is."""
     now = timestamp(datetime.now(UTC))
     status: JSONObject = {"userInfo": USER}
-    return await _reviewed(call, status, {"creationTimestamp": now})
+    return await _review(call, status, {"creationTimestamp": now})
 
 
 async def access(call: Call) -> Response:
     """Answer that something may be done."""
-    return await _reviewed(call, {"allowed": True})
+    return await _review(call, {"allowed": True})
 
 
 async def rules(call: Call) -> Response:
     """Answer what may be done: everything."""
-    return await _reviewed(call, _EVERYTHING)
+    return await _review(call, _EVERYTHING)
 
 
 async def token(call: Call) -> Response:
@@ -129,7 +125,7 @@ async def service_account_token(call: Call) -> Response:
             "expirationSeconds": seconds,
             "boundObjectRef": spec.get("boundObjectRef"),
         },
-        "status": {"token": _signed(claims), "expirationTimestamp": timestamp(expires)},
+        "status": {"token": _sign(claims), "expirationTimestamp": timestamp(expires)},
     }
     return await _answer(call, answer)
 
@@ -161,7 +157,7 @@ async def _component(call: Call) -> JSONObject:
     }
 
 
-async def _reviewed(
+async def _review(
     call: Call, status: JSONObject, metadata: JSONObject | None = None
 ) -> Response:
     review = await _read(call)
@@ -200,7 +196,7 @@ async def _answer(call: Call, review: JSONObject) -> Response:
 _KEY: Final = secrets.token_bytes(32)
 
 
-def _signed(claims: JSONObject) -> str:
+def _sign(claims: JSONObject) -> str:
     """Return claims as a JSON Web Token (RFC 7519), signed with HMAC and SHA-256."""
     header = {"alg": "HS256", "typ": "JWT"}
     parts = [_base64(json.dumps(part).encode()) for part in (header, claims)]

@@ -11,7 +11,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from smp import codec
+from smp._values import codec
+from smp._values.values import JSONObject
 from smp.errors import SmpError
 from smp.server import openapi
 from smp.server.endpoints.negotiation import JSON_TYPE
@@ -19,7 +20,6 @@ from smp.server.endpoints.responses import respond
 from smp.server.metrics import CONTENT_TYPE
 from smp.server.objects import discovery
 from smp.server.registry.state import ServerState
-from smp.values import JSONObject
 
 Endpoint: TypeAlias = Callable[[ServerState, Request], Awaitable[Response]]
 
@@ -73,7 +73,7 @@ async def core_versions(state: ServerState, request: Request) -> Response:
     """Answer the versions of the core group, or aggregated discovery of it."""
     resources = state.kinds.resources
     if discovery.wants_aggregated(request.headers.get("accept", "")):
-        return _aggregated(request, discovery.aggregated(resources, core=True))
+        return _aggregate(request, discovery.aggregate(resources, core=True))
     return _json(discovery.api_versions(resources))
 
 
@@ -81,7 +81,7 @@ async def groups(state: ServerState, request: Request) -> Response:
     """Answer the groups, or aggregated discovery of all but the core group."""
     resources = state.kinds.resources
     if discovery.wants_aggregated(request.headers.get("accept", "")):
-        return _aggregated(request, discovery.aggregated(resources, core=False))
+        return _aggregate(request, discovery.aggregate(resources, core=False))
     return _json(discovery.api_groups(resources))
 
 
@@ -124,7 +124,7 @@ def _json(document: JSONObject) -> Response:
     return respond(codec.encode(document))
 
 
-def _aggregated(request: Request, document: JSONObject) -> Response:
+def _aggregate(request: Request, document: JSONObject) -> Response:
     body = codec.encode(document)
     digest = hashlib.sha256(body).hexdigest()
     return _cacheable(request, body, digest, discovery.AGGREGATED)

@@ -9,12 +9,14 @@ import msgspec
 from starlette.responses import Response
 
 from smp import handler
+from smp._values.values import JSONObject, as_object, as_text, same
 from smp.errors import SmpError
 from smp.handler import (
     APPLY,
     Accepted,
     ModifiedError,
     NotFoundError,
+    NotTypedError,
     Options,
     Outcome,
     Refused,
@@ -22,16 +24,18 @@ from smp.handler import (
     aretry,
 )
 from smp.managed_fields import (
+    unconvertible_scale,
     with_former_times,
     with_managers_of_scale,
     with_scale_managers,
 )
 from smp.paths import Path
 from smp.schema.model import Schema
+from smp.schema.structural import add_schema_defaults
 from smp.server.endpoints.bodies import read_object, read_patch
 from smp.server.endpoints.call import Call
 from smp.server.endpoints.objects import (
-    admitted,
+    admit,
     complete,
     created,
     insert_new,
@@ -51,7 +55,6 @@ from smp.server.registry.objects import (
 )
 from smp.server.registry.target import Target
 from smp.server.store import Stored, StoreError
-from smp.values import JSONObject, as_object, as_text
 
 # What a request makes of a stored object, given the schema and the handler's options.
 # The object is None where it does not exist, and the request may create it.
@@ -76,16 +79,24 @@ async def update(call: Call) -> Response:
 async def patch(call: Call) -> Response:
     """Patch an object; an apply creates it where it does not exist."""
     media_type = call.request.headers.get("content-type", "")
-    body = await read_patch(call.request, call.state.settings)
+    body = await read_patch(call)
 
     def transform(
         old: JSONObject | None, schema: Schema | None, options: Options
     ) -> Outcome:
         return handler.patch(old, body, media_type, schema, options)
 
-    is_apply = media_type.partition(";")[0] == APPLY
-    creates = is_apply and not call.target.subresource
+    target = call.target
+    creates = _is_apply(call) and (
+        not target.subresource
+        or (target.subresource == "status" and target.resource.creates_through_status)
+    )
     return await _change(call, transform, len(body), creates=creates)
+
+
+def _is_apply(call: Call) -> bool:
+    media_type = call.request.headers.get("content-type", "")
+    return media_type.partition(";")[0] == APPLY
 
 
 class _PendingWrite(msgspec.Struct, frozen=True):
@@ -105,6 +116,7 @@ async def _change(
     """
     # What is wrong in the query is said before the object is looked for.
     _ = call.options
+    await call.begin_admission("UPDATE")
     if call.target.subresource == "scale":
         transform = _through_scale(call, transform)
 
@@ -126,8 +138,8 @@ async def _change(
     # aretry calls this and gives its result to ``write``, which awaits it.
     def compute(stored: Stored | None) -> Awaitable[Response | None]:
         if stored is None:
-            return _created(call, transform, size)
-        return _replaced(call, transform, size, stored)
+            return _create(call, transform, size)
+        return _replace(call, transform, size, stored)
 
     async def write(
         _stored: Stored | None, written: Awaitable[Response | None]
@@ -136,18 +148,21 @@ async def _change(
 
     # The writers of one object wait for each other here, so that within this process
     # none has to compute again; ``aretry`` is for those of other processes.
+    if call.admission is not None:
+        # A webhook may write the object itself.
+        return await aretry(read, compute, write, attempts=ATTEMPTS)
     async with call.state.key_locks.lock(call.target.key):
         return await aretry(read, compute, write, attempts=ATTEMPTS)
 
 
-async def _replaced(
+async def _replace(
     call: Call, transform: Transform, size: int, stored: Stored
 ) -> Response | None:
     """Replace an object, and answer; None where another writer was faster."""
     seconds = call.seconds_to_write(size + len(stored.value))
     try:
-        pending = await call.work(seconds, _pending_write, call, stored, transform)
-        written = await _written(call, stored, pending, seconds)
+        pending = await call.work(seconds, _find_pending_write, call, stored, transform)
+        written = await _write(call, stored, pending, seconds)
     except StoreError:
         raise
     except SmpError:
@@ -162,7 +177,7 @@ async def _replaced(
     return await object_response(call, body, warnings=pending.warnings)
 
 
-async def _written(
+async def _write(
     call: Call, stored: Stored, pending: _PendingWrite | Refused, seconds: float
 ) -> Stored | None:
     """Return the object after the request; None where another writer was faster.
@@ -192,7 +207,7 @@ async def _is_replaced(call: Call, stored: Stored) -> bool:
     return newest is None or newest.revision != stored.revision
 
 
-async def _created(call: Call, transform: Transform, size: int) -> Response | None:
+async def _create(call: Call, transform: Transform, size: int) -> Response | None:
     """Create the object that the path names; None where another writer was faster.
 
     Go: k8s.io/apiserver, endpoints/handlers/patch.go, applyPatch, says in which order
@@ -206,7 +221,7 @@ async def _created(call: Call, transform: Transform, size: int) -> Response | No
     parents = await require_parents(
         call.state, call.target, not_older=None if call.options.dry_run else 0
     )
-    new = await call.work(seconds, admitted, call, outcome)
+    new = await call.work(seconds, admit, call, outcome)
     if isinstance(new, Refused):
         return status_response(new)
     new = await complete(call, new)
@@ -265,20 +280,29 @@ def _through_scale(call: Call, transform: Transform) -> Transform:
             subresource=options.subresource,
             strategic=not resource.custom,
             resource=options.resource,
+            admit=options.admit,
         )
         scale = with_scale_managers(subresources.scale_of(old, resource), old, paths)
         # The patch is of the Scale, and then the replicas are copied to the object.
+        is_custom_apply = resource.custom and _is_apply(call)
+        if is_custom_apply and "managedFields" not in metadata.metadata_of(scale):
+            raise NotTypedError(unconvertible_scale(None).problem)
         outcome = transform(scale, schema, scale_options)
         if isinstance(outcome, Refused):
             return outcome
-        obj = subresources.with_scale(old, outcome.object, resource)
+        obj = subresources.set_scale(old, outcome.object, resource)
+        if is_custom_apply and not same(obj, old):
+            raise NotTypedError(unconvertible_scale(old).problem)
+        if call.kind.defined:
+            obj = add_schema_defaults(obj, schema=call.kind.defined.schema)
         obj = with_managers_of_scale(obj, outcome.object, paths)
-        return Accepted(obj, changed=outcome.changed, warnings=outcome.warnings)
+        is_changed = with_former_times(old, obj) is not old
+        return Accepted(obj, changed=is_changed, warnings=outcome.warnings)
 
     return transform_object
 
 
-def _pending_write(
+def _find_pending_write(
     call: Call, stored: Stored, transform: Transform
 ) -> _PendingWrite | Refused:
     """Compute the object to store from the stored one."""
@@ -293,9 +317,15 @@ def _pending_write(
         call.target.subresource,
         call.state.admission_context(),
     )
-    former = metadata.without_resource_version(old)
+    if call.admission is not None:
+        call.admission.validate(old, change.object)
+    former = metadata.drop_resource_version(old)
     # What admission reverts may have been the only change.
     new = with_former_times(former, change.object)
+    if outcome.rewrites:
+        # What its strategy takes for a change: see rewriting_paths.
+        generation = metadata.next_generation(old)
+        new = metadata.set_metadata(change.object, generation=generation)
     return _PendingWrite(
         None if new is former else new,
         warnings=(*outcome.warnings, *change.warnings),

@@ -14,6 +14,7 @@ from typing import Final
 
 from starlette.types import Message, Receive, Scope, Send
 
+from smp._values.values import JSONObject
 from smp.errors import SmpError
 from smp.handler import to_status
 from smp.server.endpoints.call import Call
@@ -22,7 +23,6 @@ from smp.server.endpoints.rendering import render, seconds_to_render
 from smp.server.registry.envelope import served, unpack
 from smp.server.registry.snapshots import lost_revisions, snapshot
 from smp.server.store import Event, Stored, check_reached
-from smp.values import JSONObject
 from smp.wire import encode
 
 _INITIAL_END: Final = "k8s.io/initial-events-end"

@@ -10,8 +10,8 @@ import hashlib
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
+from smp._values.values import JSON, JSONObject, as_object, as_text
 from smp.server.objects.fields import objects_in, strings_in
-from smp.values import JSON, JSONObject, as_object, as_text
 
 # The address of the Service of the server itself, the first one of the network.
 API_SERVER_ADDRESS: Final = "10.0.0.1"
@@ -42,7 +42,7 @@ def _hash(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])
 
 
-def kept(old: JSONObject, new: JSONObject) -> JSONObject:
+def keep(old: JSONObject, new: JSONObject) -> JSONObject:
     """Return a changed Service with what was allocated, where the client left it out.
 
     What goes with the type is dropped later. Go: patchAllocatedValues.
@@ -93,7 +93,7 @@ def wanted(obj: JSONObject) -> tuple[list[str], list[str]]:
     return [each for each in addresses if each not in {"", "None"}], ports
 
 
-def allocated(obj: JSONObject, address_of: Pick, port_of: Pick) -> JSONObject:
+def allocate(obj: JSONObject, address_of: Pick, port_of: Pick) -> JSONObject:
     """Return a Service with its addresses, families and node ports."""
     spec = {**as_object(obj.get("spec"))}
     if spec.get("type") == "ExternalName":

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from smp._values.values import JSONObject, as_object, as_text, same
 from smp.server.objects.fields import value_at
-from smp.server.objects.metadata import metadata_of, with_metadata
-from smp.values import JSONObject, as_object, as_text, same
+from smp.server.objects.metadata import metadata_of, set_metadata
 
 DAEMON_SETS: Final = ("apps", "daemonsets")
 _COUNT: Final = "deprecated.daemonset.template.generation"
@@ -15,7 +15,7 @@ _NUMBER: Final = re.compile("[0-9]{1,18}")
 _TEMPLATE: Final = ("spec", "template")
 
 
-def counted(old: JSONObject | None, new: JSONObject) -> JSONObject:
+def count(old: JSONObject | None, new: JSONObject) -> JSONObject:
     """Return a DaemonSet with the count, which no client can change.
 
     Go: daemonSetStrategy in k8s.io/kubernetes/pkg/registry/apps/daemonset; the internal
@@ -31,4 +31,4 @@ def counted(old: JSONObject | None, new: JSONObject) -> JSONObject:
     annotations = as_object(metadata_of(new).get("annotations"))
     if annotations.get(_COUNT) == str(count):
         return new
-    return with_metadata(new, annotations={**annotations, _COUNT: str(count)})
+    return set_metadata(new, annotations={**annotations, _COUNT: str(count)})

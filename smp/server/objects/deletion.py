@@ -1,31 +1,55 @@
-"""Deletion: the options of a client, and finalizers that delay it.
+"""Deletion: the options of a client, and finalizers and grace that delay it.
 
-The time is an argument. The server has no garbage collector and ends no processes: a
-propagation policy and a grace period are checked and then have no effect. Sources:
-"Finalizers" in the Kubernetes documentation, DeleteOptions in the Kubernetes API.
+The time is an argument. The server has no garbage collector and ends no processes: an
+object that waits for one stays until a client removes its finalizer, or deletes the Pod
+with a grace period of 0. Sources: "Finalizers" in the Kubernetes documentation,
+DeleteOptions in the Kubernetes API; Go: k8s.io/apiserver, registry/rest/delete.go and
+registry/generic/registry/store.go.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
-from typing import Any, Final, Self
+from datetime import datetime, timedelta
+from typing import Any, ClassVar, Final, Self
 
 import msgspec
 
-from smp.handler import ModifiedError
+from smp._values.values import ABSENT, JSON, Absent, JSONObject, as_list, as_object
 from smp.paths import Path
 from smp.server.errors import StatusError, invalid, raise_invalid
 from smp.server.objects.metadata import (
     metadata_of,
     next_generation,
+    set_metadata,
     timestamp,
-    with_metadata,
 )
-from smp.values import ABSENT, JSON, JSONObject
+from smp.server.objects.resources import Resource
 from smp.violations import Violation, unsupported
 
 _PROPAGATION_POLICIES: Final = ("Background", "Foreground", "Orphan")
+
+
+# The finalizers that tell a garbage collector what to do.
+_GARBAGE: Final = {"Orphan": "orphan", "Foreground": "foregroundDeletion"}
+# Go: DefaultGarbageCollectionPolicy of jobStrategy and rcStrategy.
+_ORPHANED: Final = {("batch", "jobs"), ("", "replicationcontrollers")}
+_JOB_WARNING: Final = (
+    "child pods are preserved by default when jobs are deleted; set"
+    " propagationPolicy=Background to remove them or set propagationPolicy=Orphan to"
+    " suppress this warning"
+)
+_RECREATED: Final = "deleted and then recreated"
+_MODIFIED: Final = "modified"
+
+
+class PreconditionError(StatusError):
+    """An object that is not the one that is to be deleted (Go: rest.BeforeDelete)."""
+
+    default_code = "precondition-failed"
+    status = 409
+    reason: ClassVar[str] = "Conflict"
+    form: ClassVar[str] = "Operation cannot be fulfilled on {kind} {name}: {problem}"
 
 
 class Preconditions(msgspec.Struct, frozen=True, rename="camel"):
@@ -91,6 +115,21 @@ class DeleteOptions(msgspec.Struct, frozen=True, rename="camel"):
             if value != "All":
                 yield unsupported(Path(("dryRun",)), value, ["All"])
 
+    def warnings(self, resource: Resource) -> tuple[str, ...]:
+        """Return what to warn of (Go: jobStrategy.WarningsOnDelete)."""
+        is_open = self.propagation_policy is None and self.orphan_dependents is None
+        return (_JOB_WARNING,) if is_open and resource.key == ("batch", "jobs") else ()
+
+    @property
+    def stated(self) -> JSONObject:
+        """The options that the client states, without apiVersion and kind."""
+        options = as_object(msgspec.to_builtins(self))
+        return {
+            name: value
+            for name, value in options.items()
+            if value and name not in {"apiVersion", "kind"}
+        }
+
     @property
     def is_dry_run(self) -> bool:
         """Whether the deletion is a dry run, so that nothing is stored."""
@@ -99,44 +138,98 @@ class DeleteOptions(msgspec.Struct, frozen=True, rename="camel"):
     def check_preconditions(self, obj: JSONObject, revision: int) -> None:
         """Compare the preconditions with an object that is stored at a revision.
 
-        Raises ModifiedError where they differ.
+        Raises PreconditionError where they differ.
         """
         wanted = self.preconditions or Preconditions()
         # A uid tells whether it is the same object; a resource version, that nothing
         # in it has changed.
-        for name, expected, actual in (
-            ("uid", wanted.uid, metadata_of(obj).get("uid")),
-            ("resourceVersion", wanted.resource_version, str(revision)),
+        for name, expected, actual, otherwise in (
+            ("UID", wanted.uid, metadata_of(obj).get("uid"), _RECREATED),
+            ("ResourceVersion", wanted.resource_version, str(revision), _MODIFIED),
         ):
             if expected is not None and expected != actual:
-                raise ModifiedError(
+                raise PreconditionError(
                     f"the {name} in the precondition ({expected}) does not match the "
-                    f"{name} of the object ({actual})"
+                    f"{name} in record ({actual}). The object might have been "
+                    f"{otherwise}"
                 )
 
 
-def begin_deletion(obj: JSONObject, now: datetime) -> JSONObject | None:
-    """Return an object as it is stored until its finalizers are removed.
+def begin_deletion(
+    obj: JSONObject, options: DeleteOptions, resource: Resource, now: datetime
+) -> JSONObject | None:
+    """Return an object as it is stored until nothing delays its deletion any more.
 
-    An object without finalizers is deleted at once: None. One that is being deleted
-    already is returned as it is.
+    An object that nothing delays is deleted at once: None. One that is being deleted
+    already is returned as it is, unless its grace period is shortened.
     """
     metadata = metadata_of(obj)
-    if not metadata.get("finalizers"):
-        return None
+    grace = _grace_period(obj, options, resource)
+    generation: JSON | Absent = metadata.get("generation", ABSENT)
     if "deletionTimestamp" in metadata:
-        return obj
-    return with_metadata(
+        current = metadata.get("deletionGracePeriodSeconds")
+        is_shorter = isinstance(current, int) and grace < current
+        if options.grace_period_seconds is None or not is_shorter:
+            return obj
+        finalizers = [*as_list(metadata.get("finalizers"))]
+    else:
+        finalizers = _finalizers(obj, options, resource)
+        if "generation" in metadata:
+            # Controllers behave differently from now on (Go: rest.BeforeDelete).
+            generation = next_generation(obj)
+    if not finalizers and not grace:
+        return None
+    return set_metadata(
         obj,
-        deletionTimestamp=timestamp(now),
-        # Immediate: this server runs no processes that would have to end first.
-        deletionGracePeriodSeconds=0,
-        # Controllers behave differently from now on (Go: rest.BeforeDelete).
-        generation=next_generation(obj) if "generation" in metadata else ABSENT,
+        deletionTimestamp=timestamp(now + timedelta(seconds=grace)),
+        deletionGracePeriodSeconds=grace,
+        finalizers=finalizers or ABSENT,
+        generation=generation,
     )
+
+
+def _grace_period(obj: JSONObject, options: DeleteOptions, resource: Resource) -> int:
+    """Return the seconds that an object has to end (Go: podStrategy)."""
+    spec, status = as_object(obj.get("spec")), as_object(obj.get("status"))
+    # The kubelet of a node ends a Pod; nothing runs of one that is not on a node.
+    has_ended = status.get("phase") in ("Succeeded", "Failed")
+    if resource.key != ("", "pods") or not spec.get("nodeName") or has_ended:
+        return 0
+    period: JSON = options.grace_period_seconds
+    if period is None:
+        period = spec.get("terminationGracePeriodSeconds", 0)
+    # Go: a negative period is the shortest one.
+    return max(period, 1) if isinstance(period, int) and period else 0
+
+
+def _finalizers(
+    obj: JSONObject, options: DeleteOptions, resource: Resource
+) -> list[JSON]:
+    """Return the finalizers of an object that is deleted.
+
+    Go: deletionFinalizersForGarbageCollection, shouldOrphanDependents and
+    shouldDeleteDependents.
+    """
+    before = [*as_list(metadata_of(obj).get("finalizers"))]
+    if resource.plural == "events" and not resource.custom:
+        return before
+    policy = options.propagation_policy
+    if options.orphan_dependents is not None:
+        policy = "Orphan" if options.orphan_dependents else "Background"
+    if policy is None:
+        kept = [each for each in _GARBAGE.values() if each in before]
+        is_orphaned = resource.key in _ORPHANED and not kept
+        chosen = [_GARBAGE["Orphan"]] if is_orphaned else kept[:1]
+    else:
+        chosen = [_GARBAGE[policy]] if policy in _GARBAGE else []
+    others = [each for each in before if each not in _GARBAGE.values()]
+    return [*others, *chosen]
 
 
 def is_deletion_finished(obj: JSONObject) -> bool:
     """Tell whether an object is being deleted and has no finalizers left."""
     metadata = metadata_of(obj)
-    return "deletionTimestamp" in metadata and not metadata.get("finalizers")
+    grace = metadata.get("deletionGracePeriodSeconds")
+    return bool(
+        "deletionTimestamp" in metadata and not metadata.get("finalizers") and not grace
+    )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from smp._values.values import JSON, JSONObject
 from smp.server.errors import UnknownResourceError
 from smp.server.objects.resources import (
     Resource,
@@ -16,7 +17,6 @@ from smp.server.objects.resources import (
     Subresource,
     api_version,
 )
-from smp.values import JSON, JSONObject
 
 AGGREGATED: Final = (
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -41,7 +41,7 @@ def _media_type(text: str) -> frozenset[str]:
 # The aggregated form
 
 
-def aggregated(resources: Resources, *, core: bool) -> JSONObject:
+def aggregate(resources: Resources, *, core: bool) -> JSONObject:
     """Return the aggregated document of ``/api`` (core) or of ``/apis``.
 
     Its Content-Type is ``AGGREGATED``.
@@ -56,9 +56,7 @@ def aggregated(resources: Resources, *, core: bool) -> JSONObject:
             versions.append(
                 {
                     "version": version,
-                    "resources": [
-                        _aggregated_resource(resource) for resource in served
-                    ],
+                    "resources": [_aggregate_resource(resource) for resource in served],
                     # "Stale" is for an aggregated API server that does not answer.
                     "freshness": "Current",
                 }
@@ -74,7 +72,7 @@ def aggregated(resources: Resources, *, core: bool) -> JSONObject:
     }
 
 
-def _aggregated_resource(resource: Resource) -> JSONObject:
+def _aggregate_resource(resource: Resource) -> JSONObject:
     document: JSONObject = {
         "resource": resource.plural,
         "responseKind": _kind(resource),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from smp.values import JSON, Absent, JSONObject, as_list
+from smp._values.values import JSON, Absent, JSONObject, as_list
 
 
 def value_at(value: JSON, names: Iterable[str]) -> JSON:

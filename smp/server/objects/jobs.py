@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from smp.server.objects.metadata import metadata_of, with_metadata
-from smp.values import JSONObject, as_object, same
+from smp._values.values import JSONObject, as_object, same
+from smp.server.objects.metadata import metadata_of, set_metadata
 
 # In both forms, with and without a prefix: the former is the older one.
 _NAMES: Final = ("job-name", "batch.kubernetes.io/job-name")
 _UIDS: Final = ("controller-uid", "batch.kubernetes.io/controller-uid")
 
 
-def with_selector(job: JSONObject) -> JSONObject:
+def set_selector(job: JSONObject) -> JSONObject:
     """Return a new Job with a selector and labels of its own, unless it has some."""
     spec = as_object(job.get("spec"))
     # The client answers for the selector then.
@@ -38,10 +38,10 @@ def with_selector(job: JSONObject) -> JSONObject:
     # A Job without labels shares those of its template, these included.
     own = as_object(metadata.get("labels"))
     if not own or same(own, former):
-        job = with_metadata(job, labels=labels)
+        job = set_metadata(job, labels=labels)
     changed: JSONObject = {
         **spec,
         "selector": {**selector, "matchLabels": selected},
-        "template": with_metadata(template, labels=labels),
+        "template": set_metadata(template, labels=labels),
     }
     return {**job, "spec": changed}

@@ -14,12 +14,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Final
 
-from smp import names
-from smp.paths import Path
-from smp.server.errors import StatusError, forbidden, invalid, raise_invalid, required
-from smp.server.objects.fields import strings_in
-from smp.server.objects.resources import Resource
-from smp.values import (
+from smp._values.values import (
     ABSENT,
     JSON,
     Absent,
@@ -27,6 +22,11 @@ from smp.values import (
     same,
     type_name,
 )
+from smp.paths import Path
+from smp.server.errors import StatusError, forbidden, invalid, raise_invalid
+from smp.server.objects.fields import strings_in
+from smp.server.objects.resources import Resource
+from smp.validation import judge_names
 from smp.violations import Violation
 
 METADATA: Final = Path(("metadata",))
@@ -54,6 +54,8 @@ _COUNTED_METADATA: Final = {
     ("apps", "deployments"): "annotations",
     ("discovery.k8s.io", "endpointslices"): "labels",
 }
+# Go: csiDriverStrategy counts what changes, and does not begin with 1.
+_COUNTED_LATER: Final = frozenset({("storage.k8s.io", "csidrivers")})
 _NEVER_COUNTED: Final = ("scheduling.k8s.io", "priorityclasses")
 _NOT_A_STRING: Final = "must be a string"
 
@@ -110,7 +112,7 @@ def metadata_of(obj: JSONObject) -> JSONObject:
     )
 
 
-def with_metadata(obj: JSONObject, **fields: JSON | Absent) -> JSONObject:
+def set_metadata(obj: JSONObject, **fields: JSON | Absent) -> JSONObject:
     """Return an object with these fields of its metadata; ABSENT removes a field."""
     metadata: JSONObject = {}
     for name, value in {**metadata_of(obj), **fields}.items():
@@ -119,17 +121,17 @@ def with_metadata(obj: JSONObject, **fields: JSON | Absent) -> JSONObject:
     return {**obj, "metadata": metadata}
 
 
-def with_resource_version(obj: JSONObject, revision: int) -> JSONObject:
+def set_resource_version(obj: JSONObject, revision: int) -> JSONObject:
     """Return an object as clients get it: with the revision of its last write."""
-    return with_metadata(obj, resourceVersion=str(revision))
+    return set_metadata(obj, resourceVersion=str(revision))
 
 
-def without_resource_version(obj: JSONObject) -> JSONObject:
+def drop_resource_version(obj: JSONObject) -> JSONObject:
     """Return an object as it is stored: the store knows its revision."""
     metadata = metadata_of(obj)
     if "resourceVersion" not in metadata and "selfLink" not in metadata:
         return obj
-    return with_metadata(obj, **dict.fromkeys(_UNSTORED_FIELDS, ABSENT))
+    return set_metadata(obj, **dict.fromkeys(_UNSTORED_FIELDS, ABSENT))
 
 
 def prepare_for_create(
@@ -176,18 +178,18 @@ def in_namespace(obj: JSONObject, resource: Resource, namespace: str) -> JSONObj
     """
     # An API server ignores the namespace of an object that can have none.
     if not resource.namespaced:
-        return with_metadata(obj, namespace=ABSENT)
+        return set_metadata(obj, namespace=ABSENT)
     stated = metadata_of(obj).get("namespace")
     if stated not in (None, "", namespace):
         raise StatusError(
             "the namespace of the provided object does not match the namespace sent on "
             "the request"
         )
-    return with_metadata(obj, namespace=namespace)
+    return set_metadata(obj, namespace=namespace)
 
 
 def prepare_for_update(
-    old: JSONObject, new: JSONObject, resource: Resource
+    old: JSONObject, new: JSONObject, resource: Resource, subresource: str = ""
 ) -> JSONObject:
     """Return a changed object as a server stores it (Go: rest.BeforeUpdate).
 
@@ -196,7 +198,7 @@ def prepare_for_update(
     """
     old_metadata = metadata_of(old)
     system = {name: old_metadata.get(name, ABSENT) for name in _SYSTEM_FIELDS}
-    merged = with_metadata(without_resource_version(new), **system)
+    merged = set_metadata(drop_resource_version(new), **system)
     metadata = metadata_of(merged)
     problems = [*_problems(metadata, resource)]
 
@@ -215,18 +217,21 @@ def prepare_for_update(
     # "metadata.generation: a sequence number representing a specific generation of the
     # desired state" (API conventions): it grows with any change outside of metadata
     # and, where status is a subresource, outside of status.
-    if "generation" not in old_metadata:
+    if "generation" not in old_metadata and resource.key not in _COUNTED_LATER:
         return merged
-    is_same = same(_desired_state(old, resource), _desired_state(merged, resource))
-    # Of a Deployment annotations count as well (Go: deploymentStrategy).
-    if resource.key == ("apps", "deployments"):
+    is_same = same(
+        _find_desired_state(old, resource), _find_desired_state(merged, resource)
+    )
+    # Of a Deployment annotations count as well (Go: deploymentStrategy), but not where
+    # they are written through its status.
+    if resource.key == ("apps", "deployments") and not subresource:
         annotations = [
             each.get("annotations") or {} for each in (metadata, old_metadata)
         ]
         is_same = is_same and same(*annotations)
     if is_same:
         return merged
-    return with_metadata(merged, generation=next_generation(old))
+    return set_metadata(merged, generation=next_generation(old))
 
 
 def next_generation(obj: JSONObject) -> int:
@@ -235,7 +240,7 @@ def next_generation(obj: JSONObject) -> int:
     return generation + 1 if isinstance(generation, int) else 1
 
 
-def _desired_state(obj: JSONObject, resource: Resource) -> JSONObject:
+def _find_desired_state(obj: JSONObject, resource: Resource) -> JSONObject:
     # Without a status subresource, the client writes the status as well.
     excluded = {"metadata", "status"} if resource.status else {"metadata"}
     state = {name: value for name, value in obj.items() if name not in excluded}
@@ -249,21 +254,9 @@ def _desired_state(obj: JSONObject, resource: Resource) -> JSONObject:
 def _problems(metadata: JSONObject, resource: Resource) -> Iterator[Violation]:
     """Yield what is wrong with the name and the namespace (Go: ValidateObjectMeta).
 
-    The rules of a name are those of its resource. The handler judges the rest.
+    The handler judges the rest.
     """
-    name = metadata.get("name")
-    path = METADATA / "name"
-    if not name:
-        yield required(path, "name or generateName is required")
-    elif not isinstance(name, str):
-        yield invalid(path, name, _NOT_A_STRING)
-    elif problem := names.name_problem(name, resource.group, resource.plural):
-        yield invalid(path, name, problem)
-
-    if resource.namespaced:
-        namespace = metadata.get("namespace")
+    yield from judge_names(metadata, resource.group, resource.kind)
+    if resource.namespaced and not isinstance(metadata.get("namespace"), str):
         path = METADATA / "namespace"
-        if not isinstance(namespace, str):
-            yield invalid(path, namespace, _NOT_A_STRING)
-        elif problem := names.label(namespace):
-            yield invalid(path, namespace, problem)
+        yield invalid(path, metadata.get("namespace"), _NOT_A_STRING)

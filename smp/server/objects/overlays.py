@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from smp._values.values import JSONObject, as_list, as_object
 from smp.errors import SchemaError
 from smp.paths import Path
 from smp.schema.catalog import Catalog
 from smp.schema.model import ListType, ObjectType, Type, TypeDocument
 from smp.unions import VALIDATION_INTERESTS
-from smp.values import JSONObject, as_list, as_object
 
 # A definition has a kind for each version; Kubernetes has hundreds, checked once.
 _FEW: Final = 20
@@ -57,7 +57,7 @@ def check_types(*starts: Type) -> None:
             raise error.at(path) from None
 
 
-def with_fitting_rows(
+def add_fitting_rows(
     catalog: Catalog, overlay: JSONObject, version: str
 ) -> tuple[Catalog, tuple[SchemaError, ...]]:
     """Return a catalog corrected by the rows that fit, and what is wrong with others.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from smp.quantities import Quantity, read_quantity
+from smp._values.quantities import Quantity, read_quantity
+from smp._values.values import JSON, JSONObject, as_object
 from smp.server.objects.fields import objects_in, value_at
-from smp.values import JSON, JSONObject, as_object
 
 # Go: plugin/pkg/admission/defaulttolerationseconds.
 _CONDITIONS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
@@ -19,7 +19,7 @@ NOT_READY: Final[JSONObject] = {
 }
 
 
-def with_tolerations(pod: JSONObject) -> JSONObject:
+def add_tolerations(pod: JSONObject) -> JSONObject:
     """Return a Pod that tolerates a node without answer for five minutes."""
     spec = as_object(pod.get("spec"))
     tolerations = objects_in(spec.get("tolerations"))
@@ -44,7 +44,7 @@ def _tolerates(toleration: JSONObject, key: str) -> bool:
     return toleration.get("key") in keys and toleration.get("effect") in effects
 
 
-def with_priority(pod: JSONObject, priority: JSONObject) -> JSONObject:
+def set_priority(pod: JSONObject, priority: JSONObject) -> JSONObject:
     """Return a Pod with the value and the policy of a PriorityClass, or of none."""
     spec = {**as_object(pod.get("spec"))}
     # What a client sets is the value that the class has, or is refused in a cluster.
@@ -54,7 +54,7 @@ def with_priority(pod: JSONObject, priority: JSONObject) -> JSONObject:
     return {**pod, "spec": spec}
 
 
-def with_quality(pod: JSONObject) -> JSONObject:
+def set_quality(pod: JSONObject) -> JSONObject:
     """Return a Pod with its class in the status. Go: PrepareForCreate of a Pod."""
     status = as_object(pod.get("status"))
     return {**pod, "status": {**status, "qosClass": quality(pod)}}
@@ -74,8 +74,8 @@ def quality(pod: JSONObject) -> str:
     # are their requests, BestEffort one without any.
     is_guaranteed, is_best_effort = True, True
     for holder in holders:
-        requests = _counted(value_at(holder, ("resources", "requests")))
-        limits = _counted(value_at(holder, ("resources", "limits")))
+        requests = _count(value_at(holder, ("resources", "requests")))
+        limits = _count(value_at(holder, ("resources", "limits")))
         if requests or limits:
             is_best_effort = False
         # Where only a limit is given, the request is the same.
@@ -89,7 +89,7 @@ def quality(pod: JSONObject) -> str:
     return "Guaranteed" if is_guaranteed else "Burstable"
 
 
-def _counted(resources: JSON) -> dict[str, Quantity]:
+def _count(resources: JSON) -> dict[str, Quantity]:
     """Return the quantities that count; what is not above zero does not."""
     counted = {}
     for name in _COUNTED:

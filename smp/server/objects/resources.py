@@ -4,9 +4,8 @@
 its member ``source`` names them. It lists the versions of a resource in order of
 preference, and the server serves the first version that the catalog describes: an
 object is stored as it was sent, and to serve a version of another shape the server
-has to convert it. It does so for autoscaling/v1, the only other version that is stable.
-The events of ``events.k8s.io`` and those of the core group are separate objects here,
-while a Kubernetes API server shows every event in both groups.
+has to convert it. It does so for autoscaling/v1, the only other version that is stable,
+and for events, each of which is in the core group and in ``events.k8s.io``.
 
 Reviews, bindings and component statuses are resources whose objects are not stored:
 what can be done with them is among their verbs.
@@ -21,7 +20,7 @@ from typing import Final, TypeAlias
 import msgspec
 from msgspec.structs import force_setattr, replace
 
-from smp.schema.bundle import bundled_table
+from smp.schema.bundle import read_bundled_table
 from smp.schema.catalog import Catalog, kubernetes
 from smp.schema.resource_names import version_sort_key
 from smp.server.errors import UnknownResourceError
@@ -44,9 +43,12 @@ VERBS: Final = (
 SUBRESOURCE_VERBS: Final = ("get", "patch", "update")
 
 
-# Resources that are served in a second version, and both versions: the first is stored
-# (smp.server.objects.autoscalers).
-_CONVERTED: Final = {("autoscaling", "horizontalpodautoscalers"): ("v2", "v1")}
+# Resources whose objects are stored in another version, which is served as well
+# (smp._storage.typed_storage.convert).
+_CONVERTED: Final = {
+    ("autoscaling/v1", "horizontalpodautoscalers"): "autoscaling/v2",
+    ("events.k8s.io/v1", "events"): "v1",
+}
 
 
 # Go: AllowUnconditionalUpdate of the strategies in k8s.io/kubernetes/pkg/registry and
@@ -153,7 +155,7 @@ class Resource(msgspec.Struct, frozen=True, cache_hash=True):
     """One resource in one version.
 
     Names that are left out default as in a CustomResourceDefinition.
-    ``storage_version`` is the version in which its objects are stored.
+    ``storage_api_version`` is the apiVersion in which its objects are stored.
     """
 
     group: str
@@ -169,7 +171,7 @@ class Resource(msgspec.Struct, frozen=True, cache_hash=True):
     status: bool = False
     scale: ScalePaths | None = None
     other_subresources: tuple[Subresource, ...] = ()
-    storage_version: str = ""
+    storage_api_version: str = ""
     custom: bool = False
     selectable_fields: tuple[str, ...] = ()
     """Fields of custom resources that a field selector may name."""
@@ -180,8 +182,8 @@ class Resource(msgspec.Struct, frozen=True, cache_hash=True):
             force_setattr(self, "singular", self.kind.lower())
         if not self.list_kind:
             force_setattr(self, "list_kind", f"{self.kind}List")
-        if not self.storage_version:
-            force_setattr(self, "storage_version", self.version)
+        if not self.storage_api_version:
+            force_setattr(self, "storage_api_version", self.api_version)
 
     @property
     def api_version(self) -> str:
@@ -189,9 +191,9 @@ class Resource(msgspec.Struct, frozen=True, cache_hash=True):
         return api_version(self.group, self.version)
 
     @property
-    def storage_api_version(self) -> str:
-        """The apiVersion of its objects in the store."""
-        return api_version(self.group, self.storage_version)
+    def storage_group(self) -> str:
+        """The group in which its objects are stored."""
+        return self.storage_api_version.rpartition("/")[0]
 
     @property
     def key(self) -> tuple[str, str]:
@@ -212,6 +214,15 @@ class Resource(msgspec.Struct, frozen=True, cache_hash=True):
     def creates_on_update(self) -> bool:
         """Whether an update of an object that does not exist creates it."""
         return self.plural in _CREATED_BY_UPDATES.get(self.group, ())
+
+    @property
+    def creates_through_status(self) -> bool:
+        """Whether an apply to the status of an object that does not exist creates it.
+
+        Go: the StatusREST of validatingadmissionpolicies, whose Update hands on
+        forceAllowCreate.
+        """
+        return self.plural == "validatingadmissionpolicies" and not self.custom
 
     @property
     def is_stored(self) -> bool:
@@ -274,6 +285,7 @@ class Resources:
         described = set(catalog.kinds())
         preferred: dict[tuple[str, str], Resource] = {}
         converted: list[Resource] = []
+        served: set[str] = set()
         for resource in _published():
             if (resource.api_version, resource.kind) not in described:
                 continue
@@ -284,10 +296,12 @@ class Resources:
             if resource.status and type_.field("status") is None:
                 resource = replace(resource, status=False)  # noqa: PLW2901  # see above
             # Versions come in order of preference: the first one that is described.
-            first = preferred.setdefault(resource.key, resource)
-            versions = (first.version, resource.version)
-            if _CONVERTED.get(resource.key) == versions:
-                converted.append(replace(resource, storage_version=first.version))
+            stored_in = _CONVERTED.get((resource.api_version, resource.plural))
+            if stored_in in served:
+                converted.append(replace(resource, storage_api_version=stored_in))
+            else:
+                preferred.setdefault(resource.key, resource)
+            served.add(resource.api_version)
         return cls([*preferred.values(), *converted])
 
     def find(self, group: str, version: str, plural: str) -> Resource:
@@ -359,4 +373,4 @@ class _ResourceTable(msgspec.Struct, frozen=True):
 
 def _published() -> tuple[Resource, ...]:
     """Return the built-in resources."""
-    return bundled_table("resources.json", _ResourceTable).resources
+    return read_bundled_table("resources.json", _ResourceTable).resources

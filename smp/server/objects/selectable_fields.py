@@ -16,7 +16,15 @@ from smp.server.objects.resources import Resource
 from smp.server.objects.selectors import FieldSelector
 
 _METADATA: Final = ("metadata.name", "metadata.namespace")
-_EVENT: Final = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion")
+_EVENT: Final = (
+    "kind",
+    "namespace",
+    "name",
+    "uid",
+    "apiVersion",
+    "resourceVersion",
+    "fieldPath",
+)
 _FIELDS: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ("", "pods"): (
         *_METADATA,
@@ -35,7 +43,7 @@ _FIELDS: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ("", "replicationcontrollers"): (*_METADATA, "status.replicas"),
     ("", "events"): (
         *_METADATA,
-        *(f"involvedObject.{name}" for name in (*_EVENT, "fieldPath")),
+        *(f"involvedObject.{name}" for name in _EVENT),
         "reason",
         "reportingComponent",
         "source",
@@ -43,7 +51,7 @@ _FIELDS: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ),
     ("events.k8s.io", "events"): (
         *_METADATA,
-        *(f"regarding.{name}" for name in (*_EVENT, "fieldPath")),
+        *(f"regarding.{name}" for name in _EVENT),
         "reason",
         "reportingController",
         "type",
@@ -83,6 +91,9 @@ _PROBLEMS: Final = {
 _PLACES: Final = {
     "spec.host": "spec.nodeName",
     "source": "source.component",
+    # Of events as they are stored, in the core group.
+    "reportingController": "reportingComponent",
+    **{f"regarding.{name}": f"involvedObject.{name}" for name in _EVENT},
     "status.successful": "status.succeeded",
 }
 # What absent fields are compared as; all others are empty (Go: fmt.Sprint of the zero
@@ -95,7 +106,7 @@ _ABSENT: Final = {
 }
 
 
-def resolved(selector: FieldSelector, resource: Resource) -> FieldSelector:
+def resolve(selector: FieldSelector, resource: Resource) -> FieldSelector:
     """Return a selector with the places of its fields in objects of a resource.
 
     Raises StatusError for a field that cannot be selected.

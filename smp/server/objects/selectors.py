@@ -12,9 +12,9 @@ from typing import Final
 
 import msgspec
 
-from smp.label_selectors import SelectorError
+from smp._values.label_selectors import SelectorError
+from smp._values.values import JSON, JSONObject, as_list, as_object, printed
 from smp.server.objects.fields import objects_in, value_at
-from smp.values import JSON, JSONObject, as_list, as_object, printed
 
 # How the expressions of a LabelSelector are printed, by operator.
 _EXPRESSIONS: Final = {

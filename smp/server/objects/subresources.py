@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from smp.errors import SmpError
+from smp._values.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    JSONObject,
+    as_object,
+    as_text,
+    same,
+)
+from smp.handler import InternalFailureError
 from smp.paths import Path
 from smp.server.errors import (
     InvalidError,
@@ -18,11 +27,10 @@ from smp.server.errors import (
     invalid,
 )
 from smp.server.objects.fields import objects_in, value_at
-from smp.server.objects.metadata import metadata_of, with_metadata
+from smp.server.objects.metadata import metadata_of, set_metadata
 from smp.server.objects.pods import quality
 from smp.server.objects.resources import FieldPath, Resource, ScalePaths
 from smp.server.objects.selectors import selector_text
-from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, as_text, same
 
 SCALE_API_VERSION: Final = "autoscaling/v1"
 # The metadata that a Scale has in common with its object.
@@ -57,12 +65,13 @@ _PODS: Final = ("", "pods")
 _MAX_REPLICAS: Final = 2**31 - 1
 
 
-class NoReplicasError(SmpError):
-    """A custom resource without replicas at the path in its definition."""
+class NoReplicasError(InternalFailureError):
+    """A custom resource without replicas, whose scale is read.
+
+    Go: apiextensions-apiserver, pkg/registry/customresource, scaleFromCustomResource.
+    """
 
     default_code = "no-replicas"
-    # An API server answers 500, although the client's object is the cause.
-    status = 422
 
 
 # The resources whose spec no update changes, whatever it says (Go: PrepareForUpdate of
@@ -74,7 +83,7 @@ def on_create(obj: JSONObject, resource: Resource) -> JSONObject:
     """Return a new object without the status, which only its subresource sets."""
     if not resource.status or resource.key in _CREATED_WITH_STATUS:
         return obj
-    return with_status(obj, ABSENT)
+    return set_status(obj, ABSENT)
 
 
 def on_update(old: JSONObject, new: JSONObject, resource: Resource) -> JSONObject:
@@ -87,7 +96,7 @@ def on_update(old: JSONObject, new: JSONObject, resource: Resource) -> JSONObjec
         new = {**new, "spec": old["spec"]}
     if not resource.status:
         return new
-    return with_status(new, old.get("status", ABSENT))
+    return set_status(new, old.get("status", ABSENT))
 
 
 def on_status_update(
@@ -104,12 +113,12 @@ def on_status_update(
     if resource.key == _PODS and former_class is not None:
         # Go: podStatusStrategy.PrepareForUpdate.
         status = {"qosClass": former_class, **as_object(new.get("status"))}
-    changed = with_status(old, status)
+    changed = set_status(old, status)
     kept = _STATUS_KEEPS.get(resource.key, ())
     if resource.custom or kept is _ALL:
         return changed
     former = {name: metadata_of(old).get(name, ABSENT) for name in kept}
-    return {**changed, "metadata": metadata_of(with_metadata(new, **former))}
+    return {**changed, "metadata": metadata_of(set_metadata(new, **former))}
 
 
 def on_subresource_update(
@@ -130,7 +139,7 @@ def on_subresource_update(
             spec = {**old_spec}
             for name in ("containers", "initContainers"):
                 if name in spec:
-                    spec[name] = _resized(spec[name], new_spec.get(name))
+                    spec[name] = _resize(spec[name], new_spec.get(name))
             resized = {**old, "spec": spec}
             if quality(resized) != quality(old):
                 detail = "Pod QOS Class may not change as a result of resizing"
@@ -164,7 +173,7 @@ def _check_kept(old: JSON, new: JSON | Absent) -> None:
         raise InvalidError([forbidden(Path(("spec", "ephemeralContainers")), detail)])
 
 
-def _resized(old: JSON, new: JSON) -> JSON:
+def _resize(old: JSON, new: JSON) -> JSON:
     """Return containers with the new resources of those of the same names."""
     # Containers that are added or removed here are ignored.
     changed = {
@@ -189,7 +198,7 @@ def _with(obj: JSONObject, **members: JSON | Absent) -> JSONObject:
     }
 
 
-def with_status(obj: JSONObject, status: JSON | Absent) -> JSONObject:
+def set_status(obj: JSONObject, status: JSON | Absent) -> JSONObject:
     """Return an object with a status; ABSENT removes it."""
     others = {name: value for name, value in obj.items() if name != "status"}
     if isinstance(status, Absent):
@@ -200,19 +209,14 @@ def with_status(obj: JSONObject, status: JSON | Absent) -> JSONObject:
 def scale_of(obj: JSONObject, resource: Resource) -> JSONObject:
     """Return the Scale of an object: its replicas and the selector of its pods.
 
-    Raises UnknownResourceError for a resource without the subresource, and
-    NoReplicasError.
+    Raises UnknownResourceError for a resource without the subresource.
     """
     paths = _scale_paths(resource)
     # A built-in object without replicas has the default that a typed server would have
-    # stored; a custom one must have them.
+    # stored.
     replicas = value_at(obj, paths.spec_replicas)
     if replicas is None:
         replicas = paths.default_replicas
-    if replicas is None:
-        raise NoReplicasError(
-            "the replicas of the scale are not set", path=Path(paths.spec_replicas)
-        )
     status: JSONObject = {
         "replicas": _integer(value_at(obj, paths.status_replicas)),
     }
@@ -228,12 +232,26 @@ def scale_of(obj: JSONObject, resource: Resource) -> JSONObject:
         "metadata": {
             name: value for name, value in metadata.items() if name in _SCALE_METADATA
         },
-        "spec": {"replicas": _integer(replicas)},
+        # In Go the field is an int32 that is left out where it is 0.
+        "spec": {"replicas": replicas} if _integer(replicas) else {},
         "status": status,
     }
 
 
-def with_scale(obj: JSONObject, scale: JSONObject, resource: Resource) -> JSONObject:
+def readable_scale_of(obj: JSONObject, resource: Resource) -> JSONObject:
+    """Return the Scale of an object to a client that reads it.
+
+    Raises what ``scale_of`` raises, and NoReplicasError for a custom resource without
+    replicas, which a server scales all the same.
+    """
+    paths = _scale_paths(resource)
+    if resource.custom and value_at(obj, paths.spec_replicas) is None:
+        path = ".".join(["", *paths.spec_replicas])
+        raise NoReplicasError(f'the spec replicas field "{path}" does not exist')
+    return scale_of(obj, resource)
+
+
+def set_scale(obj: JSONObject, scale: JSONObject, resource: Resource) -> JSONObject:
     """Return an object with the replicas of a changed Scale; absent replicas are 0.
 
     Raises UnknownResourceError for a resource without the subresource, StatusError for
@@ -257,7 +275,7 @@ def with_scale(obj: JSONObject, scale: JSONObject, resource: Resource) -> JSONOb
                 )
             ]
         )
-    return _with_value_at(obj, _scale_paths(resource).spec_replicas, replicas)
+    return _set_value_at(obj, _scale_paths(resource).spec_replicas, replicas)
 
 
 def _scale_paths(resource: Resource) -> ScalePaths:
@@ -270,10 +288,10 @@ def _integer(value: JSON) -> int:
     return value if type(value) is int else 0
 
 
-def _with_value_at(value: JSON, path: FieldPath, leaf: JSON) -> JSONObject:
+def _set_value_at(value: JSON, path: FieldPath, leaf: JSON) -> JSONObject:
     """Return an object with a value at a path; objects on the way are added."""
     fields = as_object(value)
     name, *rest = path
     if rest:
-        leaf = _with_value_at(fields.get(name), tuple(rest), leaf)
+        leaf = _set_value_at(fields.get(name), tuple(rest), leaf)
     return {**fields, name: leaf}

@@ -12,8 +12,8 @@ from __future__ import annotations
 from smp.server.openapi._documents import (
     V2_BODY,
     V2_CONTENT_TYPE,
-    Document,
     OpenAPI,
+    OpenAPIDocument,
 )
 
-__all__ = ["V2_BODY", "V2_CONTENT_TYPE", "Document", "OpenAPI"]
+__all__ = ["V2_BODY", "V2_CONTENT_TYPE", "OpenAPI", "OpenAPIDocument"]

@@ -8,13 +8,14 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from smp import codec
+from smp._values import codec
+from smp._values.values import JSON, JSONObject
 from smp.schema.catalog import Catalog
-from smp.schema.descriptions import described
+from smp.schema.descriptions import describe
 from smp.schema.openapi_writer import (
     REFERENCE_PREFIX,
-    with_description,
-    with_enums,
+    add_description,
+    add_enums,
     write_schemas,
 )
 from smp.schema.sources.openapi import Kind
@@ -23,7 +24,6 @@ from smp.server.objects.crds import Definition
 from smp.server.objects.fields import objects_in
 from smp.server.objects.resources import Resource, Resources, api_version
 from smp.server.openapi._operations import paths
-from smp.values import JSON, JSONObject
 
 V2_CONTENT_TYPE: Final = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 # An empty protobuf message. kubectl asks for the v2 document where the v3 documents do
@@ -45,7 +45,7 @@ Enums: TypeAlias = Mapping[str, Mapping[str, str]]
 _NO_ENUMS: Final[Enums] = {}
 
 
-class Document(msgspec.Struct, frozen=True):
+class OpenAPIDocument(msgspec.Struct, frozen=True):
     """A document as bytes of JSON, and the SHA-256 of these bytes."""
 
     body: bytes
@@ -86,7 +86,7 @@ class OpenAPI:
             reference = str(catalog.schema(*kind).document)
             self._schema_names[kind] = reference.removeprefix("#")
         self._contents = dict(_contents(resources, tuple(definitions)))
-        self._built: dict[_Content, Document] = {}
+        self._built: dict[_Content, OpenAPIDocument] = {}
 
     def with_resources(
         self, resources: Resources, definitions: Iterable[Definition] = ()
@@ -112,7 +112,7 @@ class OpenAPI:
             urls[name] = {"serverRelativeURL": url}
         return codec.encode({"paths": urls})
 
-    def document(self, name: str) -> Document:
+    def document(self, name: str) -> OpenAPIDocument:
         """Return the document of a group and version: ``api/v1``, ``apis/apps/v1``.
 
         Raises UnknownResourceError.
@@ -124,7 +124,7 @@ class OpenAPI:
         if content not in self._built:
             body = codec.encode(self._build(content))
             digest = hashlib.sha256(body).hexdigest()
-            self._built[content] = Document(body, digest)
+            self._built[content] = OpenAPIDocument(body, digest)
         return self._built[content]
 
     def _build(self, content: _Content) -> JSONObject:
@@ -176,9 +176,9 @@ class OpenAPI:
                 {"group": group, "version": version, "kind": kind}
             )
         schemas = write_schemas(names, self._catalog.load)
-        schemas = with_enums(schemas, self._enums)
+        schemas = add_enums(schemas, self._enums)
         schemas = {
-            name: with_description(schema, described(name))
+            name: add_description(schema, describe(name))
             for name, schema in schemas.items()
         }
         for name in schemas.keys() & kinds.keys():

@@ -11,9 +11,9 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from smp._values.values import JSON, JSONObject
 from smp.schema.openapi_writer import REFERENCE_PREFIX
 from smp.server.objects.resources import SUBRESOURCE_VERBS, Resource
-from smp.values import JSON, JSONObject
 
 # The names of schemas, by role: object, list, scale, options, status and patch.
 Components: TypeAlias = Mapping[str, str]

@@ -12,25 +12,24 @@ from typing import Final
 
 import msgspec
 
-from smp.paths import Path
-from smp.server.errors import invalid, raise_invalid
+from smp._storage.typed_storage import convert
+from smp._storage.update import put_at_rest
+from smp._values.values import JSON, JSONObject, as_object
+from smp.custom_resources import prepared_violations
+from smp.handler.admission import describe_unevaluated, find_expression_violations
+from smp.schema.structural import add_schema_defaults, prune
+from smp.server.errors import raise_invalid
 from smp.server.objects import crds, metadata
-from smp.server.objects.crds.validation import violations
-from smp.server.objects.daemon_sets import DAEMON_SETS, counted
-from smp.server.objects.fields import value_at
-from smp.server.objects.metadata import metadata_of, with_metadata
+from smp.server.objects.daemon_sets import DAEMON_SETS, count
+from smp.server.objects.events import find_event_violations
+from smp.server.objects.metadata import metadata_of, set_metadata
 from smp.server.objects.resources import Resource, Resources
-from smp.server.objects.services import SERVICES, without_fields_of_type
+from smp.server.objects.warnings import warnings_of
 from smp.server.registry.kinds import Kind
 from smp.server.registry.target import CRDS, NAMESPACES
-from smp.update import put_at_rest
-from smp.values import JSON, JSONObject, as_object, same
 
+_ADMISSION: Final = "admissionregistration.k8s.io"
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
-
-# The objects of an established definition are stored under these, so they cannot change
-# (k8s.io/apiextensions-apiserver: pkg/apis/apiextensions/validation).
-_IMMUTABLE: Final = (("spec", "scope"), ("spec", "names", "kind"))
 
 # The status that an API server answers where a controller has not set one yet; for
 # resources that are not listed all of it is zero.
@@ -79,9 +78,10 @@ def admit_new(
     # A typed server always answers a status, even an empty one.
     if resource.status and not resource.custom and "status" not in obj:
         obj = {**obj, "status": _INITIAL_STATUS.get(resource.key, {})}
-    admitted = _with_server_state({}, obj, resource, context)
-    _check_custom(admitted.object, kind)
-    return Admitted(_at_rest(admitted.object, kind), admitted.warnings)
+    admitted = _add_server_state({}, obj, resource, context)
+    _check_custom(None, admitted.object, kind)
+    _check_event(None, admitted.object, resource)
+    return _admit(admitted, _at_rest(admitted.object, kind), None, kind)
 
 
 def admit_change(
@@ -101,59 +101,113 @@ def admit_change(
         # state that the server keeps is not computed again.
         warnings: tuple[str, ...] = ()
         if resource.key == CRDS:
-            warnings = crds.Definition.read(new, context.schema_settings).warnings
-        new = _at_rest(metadata.prepare_for_update(old, new, resource), kind, old)
-        _check_custom(new, kind)
+            read = crds.Definition.read(new, context.schema_settings, old)
+            warnings = read.warnings
+        new = _prepare_for_update(old, new, kind, subresource)
+        _check_custom(old, new, kind, subresource)
         return Admitted(new, warnings)
-    admitted = _with_server_state(old, new, resource, context)
-    _check_custom(admitted.object, kind)
-    # Last, as the generation grows only where something is different in the end.
-    obj = metadata.prepare_for_update(old, admitted.object, resource)
-    return Admitted(_at_rest(obj, kind, old), admitted.warnings)
+    admitted = _add_server_state(old, new, resource, context)
+    _check_custom(old, admitted.object, kind, subresource)
+    _check_event(old, admitted.object, resource)
+    obj = _prepare_for_update(old, admitted.object, kind, subresource)
+    if subresource:
+        return Admitted(obj, admitted.warnings)
+    return _admit(admitted, obj, old, kind)
+
+
+def _prepare_for_update(
+    old: JSONObject, new: JSONObject, kind: Kind, subresource: str
+) -> JSONObject:
+    """Return an object as it is read after an update, with its new generation.
+
+    That grows where something is different in the end; of a custom resource also where
+    the version that is stored does not know it.
+    """
+    if kind.defined is None:
+        new = _at_rest(new, kind, old)
+    new = metadata.prepare_for_update(old, new, kind.resource, subresource)
+    return new if kind.defined is None else _at_rest(new, kind, old)
+
+
+def _admit(
+    admitted: Admitted, obj: JSONObject, old: JSONObject | None, kind: Kind
+) -> Admitted:
+    """Return an object with the warnings of its strategy besides.
+
+    Raises InvalidError for the expressions of policies and webhooks.
+    """
+    if kind.resource.group == _ADMISSION:
+        raise_invalid(find_expression_violations(obj))
+        unevaluated = describe_unevaluated(obj)
+        return Admitted(obj, (*admitted.warnings, *unevaluated))
+    version = kind.schema.types.version if kind.schema else ""
+    warnings = warnings_of(old, obj, kind.resource, version)
+    return Admitted(obj, (*admitted.warnings, *warnings))
 
 
 def _at_rest(obj: JSONObject, kind: Kind, old: JSONObject | None = None) -> JSONObject:
     """Return an object as it is read from the storage of a server."""
-    if kind.defined or kind.schema is None:
+    if kind.defined is not None:
+        return _stored(obj, kind.defined)
+    if kind.schema is None:
         return obj
     return put_at_rest(obj, kind.schema, old)
 
 
-def _check_custom(obj: JSONObject, kind: Kind) -> None:
+def _stored(obj: JSONObject, defined: crds.DefinedVersion) -> JSONObject:
+    """Return a custom resource as it is read from the version in which it is stored.
+
+    What that version does not know is pruned, and its defaults are there, those of the
+    status as well (Go: apiextensions-apiserver, pkg/apiserver, schemaCoercingDecoder
+    and unstructuredDefaulter).
+    """
+    if defined.storage is not defined.schema:
+        obj = prune(obj, defined.storage)
+    return add_schema_defaults(obj, defined.storage)
+
+
+def _check_custom(
+    old: JSONObject | None, obj: JSONObject, kind: Kind, subresource: str = ""
+) -> None:
     """Validate a custom resource against its schema. Raises InvalidError."""
-    if kind.defined:
-        raise_invalid(violations(obj, kind.defined.schema))
+    defined = kind.defined
+    if defined is None:
+        return
+    found = prepared_violations(
+        obj, old, defined.schema, defined.subresources, subresource=subresource
+    )
+    raise_invalid(violation for violation in found if not violation.warning)
 
 
-def _with_server_state(
+def _add_server_state(
     old: JSONObject, new: JSONObject, resource: Resource, context: AdmissionContext
 ) -> Admitted:
     """Set the state that the server keeps; ``old`` is {} for a new object."""
     if resource.key == NAMESPACES:
-        return Admitted(_with_namespace_state(old, new))
+        return Admitted(_set_namespace_state(old, new))
     if resource.key == DAEMON_SETS and old:
-        return Admitted(counted(old, new))
-    if resource.key == SERVICES and old:
-        return Admitted(without_fields_of_type(old, new))
+        return Admitted(count(old, new))
     if resource.key != CRDS:
         return Admitted(new)
     # Before the state: reading validates the definition, and raises InvalidError.
-    definition = crds.Definition.read(new, context.schema_settings)
-    if crds.is_established(old):
-        changed = [
-            path
-            for path in _IMMUTABLE
-            if not same(value_at(old, path), value_at(new, path))
-        ]
-        raise_invalid(
-            invalid(Path(path), value_at(new, path), "field is immutable")
-            for path in changed
-        )
-    new = crds.with_status(new, context.resources, now=context.now)
+    definition = crds.Definition.read(new, context.schema_settings, old or None)
+    new = crds.set_status(new, context.resources, now=context.now)
     return Admitted(new, definition.warnings)
 
 
-def _with_namespace_state(old: JSONObject, new: JSONObject) -> JSONObject:
+def _check_event(old: JSONObject | None, new: JSONObject, resource: Resource) -> None:
+    """Validate an event, in whichever group it is written. Raises InvalidError."""
+    if resource.plural != "events" or resource.custom:
+        return
+    core = [
+        each and convert(each, resource.kind, resource.storage_api_version)
+        for each in (new, old)
+    ]
+    strict = resource.api_version != resource.storage_api_version
+    raise_invalid(find_event_violations(core[0] or {}, core[1], strict=strict))
+
+
+def _set_namespace_state(old: JSONObject, new: JSONObject) -> JSONObject:
     """Return a namespace with its name as a label, the finalizer, and the phase.
 
     In a cluster a controller removes the finalizer when the namespace is empty; here
@@ -166,4 +220,4 @@ def _with_namespace_state(old: JSONObject, new: JSONObject) -> JSONObject:
     spec: JSONObject = {**as_object(new.get("spec")), "finalizers": finalizers}
     # The phase changes by deletion only.
     status: JSON = old.get("status") or {"phase": "Active"}
-    return {**with_metadata(new, labels=labels), "spec": spec, "status": status}
+    return {**set_metadata(new, labels=labels), "spec": spec, "status": status}

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import aclosing
 from typing import Final
 
+from smp._values.values import JSONObject, as_list, as_object, as_text
 from smp.handler import ForbiddenError, InvalidError
 from smp.paths import Path
 from smp.server.errors import invalid
@@ -20,7 +21,6 @@ from smp.server.registry.envelope import unpack
 from smp.server.registry.snapshots import snapshot
 from smp.server.registry.state import ServerState
 from smp.server.registry.target import Target
-from smp.values import JSONObject, as_list, as_object, as_text
 
 _ATTEMPTS: Final = 100
 _CLASSES: Final = ("scheduling.k8s.io", "v1", "priorityclasses")
@@ -38,12 +38,12 @@ async def completed(
         case ("", "services"):
             return await _service(state, target, obj)
         case ("", "pods") if is_new:
-            obj = pods.with_priority(obj, await _priority(state, obj))
-            return pods.with_quality(pods.with_tolerations(obj))
+            obj = pods.set_priority(obj, await _priority(state, obj))
+            return pods.set_quality(pods.add_tolerations(obj))
         case ("", "pods"):
-            return pods.with_tolerations(obj)
+            return pods.add_tolerations(obj)
         case ("batch", "jobs") if is_new:
-            return jobs.with_selector(obj)
+            return jobs.set_selector(obj)
         case ("", "nodes") if is_new:
             # A new node is not ready yet. A client that sets the taint itself is not
             # overruled.
@@ -106,7 +106,7 @@ class _Allocation:
                 path = Path(("spec", "ports", numbers.index(port), "nodePort"))
                 detail = "provided port is already allocated"
                 raise InvalidError([invalid(path, int(port), detail)])
-        return service_addresses.allocated(
+        return service_addresses.allocate(
             obj,
             self._pick(service_addresses.address),
             self._pick(service_addresses.node_port),

@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Sequence
 from contextlib import aclosing, suppress
 from datetime import datetime
 from typing import Final
 
 import msgspec
 
+from smp._values.values import JSONObject, as_list, as_object, as_text
 from smp.errors import SmpError
-from smp.handler import ForbiddenError, ModifiedError, NotFoundError, aretry
-from smp.server.objects.deletion import begin_deletion
-from smp.server.objects.metadata import metadata_of, timestamp, with_metadata
+from smp.handler import ForbiddenError, NotFoundError, aretry
+from smp.server.objects.deletion import DeleteOptions, begin_deletion
+from smp.server.objects.metadata import metadata_of, set_metadata, timestamp
 from smp.server.registry.admission import admit_new
 from smp.server.registry.envelope import unpack
 from smp.server.registry.initial import INITIAL, PERMANENT_NAMESPACES
@@ -35,11 +36,13 @@ from smp.server.registry.objects import (
 from smp.server.registry.snapshots import snapshot
 from smp.server.registry.state import ServerState
 from smp.server.registry.target import NAMESPACES, Target
-from smp.server.store import Stored
-from smp.values import JSONObject, as_list, as_object, as_text
+from smp.server.store import ChangedError, Stored
 
 _LOG: Final = logging.getLogger("smp.server")
 _RETRY: Final = 1.0  # seconds before another try
+# How contents go with their parent (Go: the controller of namespaces, the finalizer of
+# definitions): nothing waits for what no one does here.
+AT_ONCE: Final = DeleteOptions(grace_period_seconds=0, propagation_policy="Background")
 
 
 class Removal(msgspec.Struct, frozen=True):
@@ -57,20 +60,20 @@ class _Marked(msgspec.Struct, frozen=True):
     """An object with the marks of a deletion; None where it is deleted at once."""
 
     object: JSONObject | None
-    was_marked: bool
+    is_changed: bool
 
 
 async def remove(
     state: ServerState,
     target: Target,
     *,
-    check: Callable[[JSONObject, int], None] | None = None,
-    dry_run: bool = False,
+    options: DeleteOptions = AT_ONCE,
+    unchanged: Sequence[Stored] = (),
 ) -> Removal:
     """Delete an object, or mark it as being deleted.
 
-    ``check`` gets the object and its revision first, and may raise. Raises
-    NotFoundError, ForbiddenError, ModifiedError, and what ``check`` raises.
+    Raises NotFoundError, ForbiddenError, ModifiedError, PreconditionError, and
+    ChangedError where one of the ``unchanged`` was written since.
     """
     # The text and the namespaces of an API server (its plugin NamespaceLifecycle).
     if target.resource.key == NAMESPACES and target.name in PERMANENT_NAMESPACES:
@@ -81,22 +84,24 @@ async def remove(
 
     def mark(stored: Stored) -> _Marked:
         obj = unpack(stored, target.resource)
-        if check:
-            check(obj, stored.revision)
-        was_marked = "deletionTimestamp" in metadata_of(obj)
+        options.check_preconditions(obj, stored.revision)
         now = state.admission_context().now
         if target.is_parent:
-            return _Marked(_begin_termination(obj, now), was_marked)
-        return _Marked(begin_deletion(obj, now), was_marked)
+            marked: JSONObject | None = _begin_termination(obj, now)
+        else:
+            marked = begin_deletion(obj, options, target.resource, now)
+        return _Marked(marked, is_changed=marked is not obj)
 
     async def write(stored: Stored, marked: _Marked) -> Removal | None:
         if marked.object is None:
-            deleted = stored if dry_run else await delete(state, target, stored)
+            deleted: Stored | None = stored
+            if not options.is_dry_run:
+                deleted = await delete(state, target, stored, unchanged)
             return Removal(deleted, is_deleted=True) if deleted else None
-        # To delete an object again changes nothing.
-        if marked.was_marked or dry_run:
+        # To delete an object again changes nothing but its finalizers.
+        if options.is_dry_run or not marked.is_changed:
             return Removal(stored, is_deleted=False)
-        written = await replace(state, target, stored, marked.object)
+        written = await replace(state, target, stored, marked.object, unchanged)
         return Removal(written, is_deleted=False) if written else None
 
     async with state.key_locks.lock(target.key):
@@ -107,7 +112,7 @@ def _begin_termination(obj: JSONObject, now: datetime) -> JSONObject:
     """Return a namespace or a definition as it is stored until it is empty."""
     if "deletionTimestamp" in metadata_of(obj):
         return obj
-    marked = with_metadata(
+    marked = set_metadata(
         obj, deletionTimestamp=timestamp(now), deletionGracePeriodSeconds=0
     )
     if obj.get("kind") != "Namespace":
@@ -128,9 +133,14 @@ async def prepare(state: ServerState) -> None:
         context = state.admission_context(obj)
         admitted = admit_new(obj, state.kinds.of(resource), namespace, context)
         await insert(state, target, admitted.object)
-    namespaces = Target(resources.find("", "v1", "namespaces"))
-    # Another process may have stopped while it deleted contents. ``sweep`` skips those
-    # that are not being deleted.
+    # Another process may have stopped while it deleted contents.
+    await resume_deletions(state)
+
+
+async def resume_deletions(state: ServerState) -> None:
+    """Go on with the deletions of all parents that are in the store."""
+    namespaces = Target(state.kinds.resources.find("", "v1", "namespaces"))
+    # ``sweep`` skips those that are not being deleted.
     for collection in (namespaces, state.kinds.crds):
         page = await state.store.list(collection.prefix)
         for stored in page.items:
@@ -142,11 +152,15 @@ async def sweep(state: ServerState) -> None:
     while True:
         parent = await state.terminating.get()
         try:
-            await _sweep(state, parent)
+            async with state.sweeping:
+                await _sweep(state, parent)
         except NotFoundError:  # deleted by another process
             continue
+        except ChangedError:
+            # Another request wrote the parent, which may not be deleted any more.
+            state.terminating.put_nowait(parent)
         except SmpError as error:
-            # The store is unavailable, or another writer interfered.
+            # The store is unavailable.
             _LOG.warning(
                 "%s %s cannot be emptied yet",
                 parent.resource.singular,
@@ -155,10 +169,16 @@ async def sweep(state: ServerState) -> None:
             )
             await asyncio.sleep(_RETRY)
             state.terminating.put_nowait(parent)
+        finally:
+            state.terminating.task_done()
 
 
 async def _sweep(state: ServerState, parent: Target) -> None:
-    """Delete the contents of a parent that is being deleted, then the parent."""
+    """Delete the contents of a parent that is being deleted, then the parent.
+
+    Raises NotFoundError, and ChangedError where the parent was written meanwhile:
+    nothing is deleted but what belongs to the parent as it was read.
+    """
     stored = await find(state, parent)
     metadata = metadata_of(unpack(stored, parent.resource))
     if "deletionTimestamp" not in metadata:
@@ -171,7 +191,8 @@ async def _sweep(state: ServerState, parent: Target) -> None:
                 for item in page.items:
                     # NotFoundError: a client deleted it first.
                     with suppress(NotFoundError):
-                        removal = await remove(state, collection.at(item.key))
+                        target = collection.at(item.key)
+                        removal = await remove(state, target, unchanged=(stored,))
                         if not removal.is_deleted:
                             has_remaining = True
                     # Requests are answered, even if the store never waits.
@@ -185,5 +206,4 @@ async def _sweep(state: ServerState, parent: Target) -> None:
     if has_remaining or metadata.get("finalizers") or others:
         return
     if not await delete(state, parent, stored):
-        # Another request wrote the parent: ``sweep`` tries again.
-        raise ModifiedError
+        raise ChangedError

@@ -18,25 +18,25 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-from smp.codec import decode, encode
-from smp.server.objects import autoscalers
+from smp._storage.typed_storage import convert
+from smp._values.codec import decode, encode
+from smp._values.values import JSONObject, as_object
 from smp.server.objects.metadata import (
-    with_resource_version,
-    without_resource_version,
+    drop_resource_version,
+    set_resource_version,
 )
 from smp.server.objects.resources import Resource
 from smp.server.store import Stored
-from smp.values import JSONObject, as_object
 
 _METADATA: Final = b'"metadata":{'
 
 
 def pack(obj: JSONObject, resource: Resource) -> bytes:
     """Return an object, whose metadata has at least a name, as the store has it."""
-    obj = without_resource_version(obj)
+    obj = drop_resource_version(obj)
     # One version is stored, although clients write in any version of the resource.
     if _is_converted(resource):
-        obj = autoscalers.to_v2(obj)
+        obj = convert(obj, resource.kind, resource.storage_api_version)
     return _in_order(obj, resource.storage_api_version, resource.kind)
 
 
@@ -55,9 +55,10 @@ def _is_converted(resource: Resource) -> bool:
     """Tell whether objects have another shape in the store than in this version.
 
     Versions of a custom resource differ by apiVersion alone. Of the built-in resources
-    one is served in two versions (smp.server.objects.autoscalers).
+    two are served in two versions (smp._storage.typed_storage.convert).
     """
-    return resource.version != resource.storage_version and not resource.custom
+    is_stored = resource.api_version == resource.storage_api_version
+    return not is_stored and not resource.custom
 
 
 def unpack(item: Stored, resource: Resource) -> JSONObject:
@@ -66,9 +67,9 @@ def unpack(item: Stored, resource: Resource) -> JSONObject:
     if not isinstance(obj, dict):
         raise TypeError(f"the value of {item.key} in the store is not an object")
     if _is_converted(resource):
-        obj = autoscalers.to_v1(obj)
+        obj = convert(obj, resource.kind, resource.api_version)
     obj = {**obj, "apiVersion": resource.api_version}
-    return with_resource_version(obj, item.revision)
+    return set_resource_version(obj, item.revision)
 
 
 def served(item: Stored, resource: Resource, *, is_item: bool = False) -> bytes:
@@ -82,14 +83,15 @@ def served(item: Stored, resource: Resource, *, is_item: bool = False) -> bytes:
         version = b'"resourceVersion":"%d",' % item.revision
     value = item.value
     if _is_converted(resource):
-        obj = autoscalers.to_v1(as_object(decode(value)))
+        obj = as_object(decode(value))
+        obj = convert(obj, resource.kind, resource.api_version)
         value = _in_order(obj, resource.api_version, resource.kind)
     rest = value[value.index(_METADATA) + len(_METADATA) :]
     head = b"{" if is_item else _head(resource.api_version, resource.kind)
     return b'%b"metadata":{%b%b' % (head, version, rest)
 
 
-def served_list(
+def make_served_list(
     items: Iterable[Stored], metadata: JSONObject, resource: Resource
 ) -> bytes:
     """Return stored objects as the JSON of a list."""

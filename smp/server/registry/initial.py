@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from smp._values.values import JSONObject
 from smp.server.objects.addresses import API_SERVER_ADDRESS
-from smp.values import JSONObject
 
 PERMANENT_NAMESPACES: Final = ("default", "kube-system", "kube-public")
 

@@ -16,10 +16,10 @@ from typing import Final
 
 import msgspec
 
-from smp.codec import decode
+from smp._values.codec import decode
 from smp.errors import SmpError, UnknownKindError
 from smp.handler import Options
-from smp.schema.catalog import Catalog, published_enums
+from smp.schema.catalog import Catalog, read_published_enums
 from smp.schema.model import Schema
 from smp.server.errors import UnknownResourceError
 from smp.server.metrics import Metrics
@@ -30,7 +30,7 @@ from smp.server.objects.crds import (
     accepting_unions,
     is_established,
 )
-from smp.server.objects.overlays import check_kinds, with_fitting_rows
+from smp.server.objects.overlays import add_fitting_rows, check_kinds
 from smp.server.objects.resources import Resource, Resources
 from smp.server.objects.tables import Column, columns_of
 from smp.server.openapi import OpenAPI
@@ -82,12 +82,12 @@ class Kinds:
         # The built-in kinds, as the settings correct them. The overlay has to fit.
         catalog = accepting_unions(settings.catalog)
         if settings.overlay:
-            _, misfits = with_fitting_rows(catalog, settings.overlay, catalog.version)
+            _, misfits = add_fitting_rows(catalog, settings.overlay, catalog.version)
             if misfits:
                 raise misfits[0]
             catalog = catalog.with_overlay(settings.overlay)
             check_kinds(catalog)
-        enums = published_enums(catalog.version)
+        enums = read_published_enums(catalog.version)
         if not settings.feature_gates.OpenAPIEnums:
             catalog, enums = catalog.without_enums(), {}
         self.catalog = catalog

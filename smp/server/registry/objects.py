@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from smp._values.values import JSONObject
 from smp.handler import ForbiddenError, NotFoundError, TooLargeError
 from smp.server.objects.deletion import is_deletion_finished
 from smp.server.objects.metadata import metadata_of
@@ -17,7 +18,6 @@ from smp.server.registry.envelope import pack, unpack
 from smp.server.registry.state import ServerState
 from smp.server.registry.target import CRDS, NAMESPACES, Target
 from smp.server.store import ChangedError, Stored
-from smp.values import JSONObject
 
 # Where other processes write the same object, a request tries until its time is over
 # (Go: etcd3.store.GuaranteedUpdate).
@@ -97,16 +97,18 @@ async def replace(
     target: Target,
     old: Stored,
     obj: JSONObject,
+    unchanged: Sequence[Stored] = (),
     *,
     seconds: float = 0,
 ) -> Stored | None:
     """Replace a stored object; None where another writer was faster.
 
     An object that is being deleted, and has lost its last finalizer, is deleted.
-    ``seconds`` is that of ``pack_within_limit``, which says what is raised.
+    ``seconds`` is that of ``pack_within_limit``, which says what is raised; beside
+    that ChangedError, where one of the ``unchanged`` was written since.
     """
     if not target.is_parent and is_deletion_finished(obj):
-        deleted = await delete(state, target, old)
+        deleted = await delete(state, target, old, unchanged)
         if deleted is None:
             return None
         # A parent that is being deleted may have waited for this object.
@@ -115,7 +117,7 @@ async def replace(
         return Stored(old.key, pack(obj, target.resource), deleted.revision)
     # A compare-and-swap: the write fails if the object was written since it was read.
     value = await pack_within_limit(state, target, obj, old.value, seconds=seconds)
-    revision = await state.store.swap(target.key, value, old.revision)
+    revision = await state.store.swap(target.key, value, old.revision, unchanged)
     if revision is None:
         _count_conflict(state, target)
         return None
@@ -126,12 +128,15 @@ async def replace(
     return Stored(target.key, value, revision)
 
 
-async def delete(state: ServerState, target: Target, old: Stored) -> Stored | None:
+async def delete(
+    state: ServerState, target: Target, old: Stored, unchanged: Sequence[Stored] = ()
+) -> Stored | None:
     """Delete a stored object; None where another writer was faster.
 
-    Returns the object as it was, with the revision of its deletion.
+    Returns the object as it was, with the revision of its deletion. Raises
+    ChangedError where one of the ``unchanged`` was written since.
     """
-    revision = await state.store.delete(target.key, old.revision)
+    revision = await state.store.delete(target.key, old.revision, unchanged)
     if revision is None:
         _count_conflict(state, target)
         return None
@@ -199,7 +204,7 @@ def parents(state: ServerState, target: Target) -> Iterator[Target]:
 def contents(state: ServerState, parent: Target) -> Iterator[Target]:
     """Yield the collections of what belongs to a parent."""
     # All versions of a resource are one collection: take one of them.
-    resources = {resource.key: resource for resource in state.kinds.resources}
+    resources = {Target(each).prefix: each for each in state.kinds.resources}
     for resource in resources.values():
         if parent.resource.key == NAMESPACES:
             if resource.namespaced:

@@ -8,10 +8,11 @@ import random
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 from weakref import WeakValueDictionary
 
+from smp._values.values import JSONObject
 from smp.server.metrics import Metrics
 from smp.server.objects.metadata import metadata_of, random_suffix
 from smp.server.registry.admission import AdmissionContext
@@ -20,7 +21,6 @@ from smp.server.registry.target import Target
 from smp.server.settings import Settings
 from smp.server.store import Store
 from smp.server.work import Workers
-from smp.values import JSONObject
 
 _LOG: Final = logging.getLogger("smp.server")
 
@@ -32,25 +32,39 @@ class ServerState:
     """The store, the kinds that are served, the settings, and the work in progress.
 
     ``stopping`` is set when the server shuts down. ``terminating`` has the namespaces
-    and definitions that are being deleted, whose contents are to be deleted first.
+    and definitions that are being deleted, whose contents are to be deleted first;
+    ``sweeping`` is held while they are. ``incomplete`` are the requests whose
+    bodies have not arrived as a whole, ``arriving`` the bytes that are there of them.
     ``randomness`` is the source of uids, of names and of what else is allocated;
     ``turns`` are those of the watches. ``service_values`` says which Service has which
-    address and node port; what is in the store counts.
+    address and node port; what is in the store counts. ``webhook_urls`` are those of
+    the settings, and of tests.
     """
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self.store = store
+        self.webhook_urls: dict[str, str] = {**settings.webhooks}
+        # What was read of the store about admission, see smp.server.admission.
+        self.configurations: Any = None
         self.settings = settings
         self.metrics: Metrics = Metrics()
         self.stopping: asyncio.Event = asyncio.Event()
         self.workers: Workers = Workers(self.stopping)
         self.kinds: Kinds = Kinds(store, settings, self.metrics, self.workers)
         self.terminating: asyncio.Queue[Target] = asyncio.Queue()
+        self.arriving: int = 0
+        self.incomplete: int = 0
+        self.sweeping: asyncio.Lock = asyncio.Lock()
         self.key_locks: KeyLocks = KeyLocks()
         self.service_values: dict[str, str] = {}
         # Without a seed it begins with randomness of the operating system.
         self.randomness: random.Random = random.Random(settings.seed)  # noqa: S311  # no secrets
         self.turns: asyncio.Semaphore = asyncio.Semaphore(_TURNS)
+
+    @property
+    def requests_under_way(self) -> float:
+        """The requests in flight whose bodies have arrived."""
+        return self.metrics.in_flight.value() - self.incomplete
 
     def admission_context(self, new: JSONObject | None = None) -> AdmissionContext:
         """Return the time, what is served, and the random parts of a new object."""
@@ -66,6 +80,20 @@ class ServerState:
             uid=uid,
             suffix=suffix,
         )
+
+    @asynccontextmanager
+    async def at_rest(self) -> AsyncIterator[None]:
+        """Wait until no contents of parents are to be deleted, and delete none then.
+
+        What waits for finalizers stays.
+        """
+        while True:
+            await self.terminating.join()
+            async with self.sweeping:
+                # Meanwhile another deletion may have begun.
+                if self.terminating.empty():
+                    yield
+                    return
 
 
 class KeyLocks:

@@ -48,7 +48,7 @@ class Target(msgspec.Struct, frozen=True):
 
         The group without a name is ``core``.
         """
-        collection = f"{self.resource.group or 'core'}/{self.resource.plural}/"
+        collection = f"{self.resource.storage_group or 'core'}/{self.resource.plural}/"
         return f"{collection}{self.namespace}/" if self.namespace else collection
 
     @property
@@ -83,9 +83,9 @@ class Target(msgspec.Struct, frozen=True):
         verb = verbs.get(method)
         if verb not in self.resource.verbs:
             return None
-        # An object cannot be created in all namespaces.
-        is_everywhere = self.resource.namespaced and not self.namespace
-        if verb == "create" and is_everywhere:
+        # Of all namespaces there are only lists (Go: k8s.io/apiserver,
+        # endpoints/installer.go, registerResourceHandlers).
+        if verb != "list" and self.resource.namespaced and not self.namespace:
             return None
         return verb
 
@@ -115,6 +115,9 @@ def locate(resources: Resources, group: str, version: str, path: str) -> Target:
         is_misplaced = bool(name) and not namespace
     else:
         is_misplaced = bool(namespace)
+    if resource.custom and subresource == "status" and is_unknown:
+        # Go: k8s.io/apiextensions-apiserver, crdHandler.serveStatus.
+        raise UnknownResourceError(f'{resource.qualified} "{name}" not found')
     if is_unknown or is_misplaced or "" in segments:
         raise UnknownResourceError("the server could not find the requested resource")
     return Target(resource, namespace, name, subresource)

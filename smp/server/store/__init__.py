@@ -11,7 +11,7 @@ from smp.server.store.errors import (
     FutureRevisionError,
     OutcomeUnknownError,
     StoreError,
-    TooLargeError,
+    ValueTooLargeError,
     check_reached,
 )
 from smp.server.store.model import Event, Page, Store, Stored
@@ -27,7 +27,7 @@ __all__ = [
     "Store",
     "StoreError",
     "Stored",
-    "TooLargeError",
+    "ValueTooLargeError",
     "check_reached",
     "open_store",
 ]

@@ -23,7 +23,7 @@ from smp.server.store.errors import (
     FutureRevisionError,
     OutcomeUnknownError,
     StoreError,
-    TooLargeError,
+    ValueTooLargeError,
 )
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -126,7 +126,7 @@ class Client:
             return
         except grpc.aio.AioRpcError as error:
             self._note(error, channel)
-            raise StoreError(_described(error)) from None
+            raise StoreError(_describe(error)) from None
         except (ValueError, asyncio.InvalidStateError) as error:
             raise StoreError(f"etcd: {error}") from None
         finally:
@@ -239,7 +239,7 @@ class Client:
                 self._token = response.token
         except (grpc.aio.AioRpcError, ValueError) as error:
             await channel.close()
-            raise StoreError(_described(error)) from None
+            raise StoreError(_describe(error)) from None
         except BaseException:
             await channel.close()
             raise
@@ -260,7 +260,7 @@ async def _is_ready(channel: Any) -> bool:
         await channel.wait_for_state_change(state)
 
 
-def _described(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     if isinstance(error, grpc.aio.AioRpcError):
         return f"etcd: {error.details() or error.code().name}"
     return f"etcd: {error}"
@@ -270,13 +270,13 @@ def _error_of(
     error: grpc.aio.AioRpcError, revision: int, unknown: type[StoreError]
 ) -> SmpError:
     """Make the error of a call that failed."""
-    message = _described(error)
+    message = _describe(error)
     # They differ only in the messages of etcd (api/v3rpc/rpctypes/error.go) and gRPC.
     if "has been compacted" in message:
         return Expired(revision)
     if "future revision" in message:
         return FutureRevisionError(revision)
     if any(text in message for text in _TOO_LARGE):
-        return TooLargeError(message.removeprefix("etcd: "))
+        return ValueTooLargeError(message.removeprefix("etcd: "))
     kind = StoreError if error.code() in _REJECTED else unknown
     return kind(message)

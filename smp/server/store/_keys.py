@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 
-def encoded(key: str) -> bytes:
+def encode(key: str) -> bytes:
     """Encode any text, even one with lone surrogates, which JSON can escape."""
     return key.encode("utf-8", "surrogatepass")
 
 
-def decoded(key: bytes) -> str:
-    """Decode what ``encoded`` returned."""
+def decode(key: bytes) -> str:
+    """Decode what ``encode`` returned."""
     return key.decode("utf-8", "surrogatepass")
 
 
@@ -23,8 +23,8 @@ def key_range(prefix: str, after: str = "") -> tuple[bytes, bytes]:
 
     The range includes its start and excludes its end.
     """
-    start = encoded(prefix)
+    start = encode(prefix)
     end = start + b"\xff"  # greater than any key with the prefix: no UTF-8 has 0xff
     if after:
-        start = max(start, following(encoded(after)))
+        start = max(start, following(encode(after)))
     return start, end

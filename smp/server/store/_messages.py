@@ -28,8 +28,8 @@ from typing import (
 
 import msgspec
 
-from smp.protobuf import ProtobufError
-from smp.protobuf.wire import skipped, span, varint
+from smp._storage.protobuf import ProtobufError
+from smp._storage.protobuf.wire import skip, span, varint
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -290,7 +290,7 @@ def _decode(message: type[T], data: bytes, at: int, end: int) -> T:
         wire_type = tag & 7
         field = fields.get(tag >> 3)
         if field is None:
-            at = skipped(data, at, end, wire_type)
+            at = skip(data, at, end, wire_type)
             continue
         is_number = field.type in ("int", "bool")
         if wire_type != (_VARINT if is_number else _BYTES):

@@ -38,7 +38,7 @@ class ChangedError(SmpError):
         super().__init__("a key that was to be unchanged was changed")
 
 
-class TooLargeError(StoreError):
+class ValueTooLargeError(StoreError):
     """A value larger than the store accepts; the write was not executed."""
 
     default_code = "value-too-large"
@@ -60,14 +60,18 @@ class Expired(SmpError):  # noqa: N818 - the reason that Kubernetes gives: Expir
 
 
 class FutureRevisionError(SmpError):
-    """A revision that the store has not reached; API servers answer a timeout."""
+    """A revision that the store has not reached; API servers answer a timeout.
+
+    Clients know it by its words. Go: NewTooLargeResourceVersionError in
+    k8s.io/apiserver, pkg/storage/errors.go.
+    """
 
     default_code = "future-revision"
     status = 504
 
     def __init__(self, revision: int, current: int | None = None) -> None:
-        now = "" if current is None else f", the current one is {current}"
-        super().__init__(f"revision {revision} is a future revision{now}")
+        now = "" if current is None else f", current: {current}"
+        super().__init__(f"Too large resource version: {revision}{now}")
         self.revision = revision
 
 

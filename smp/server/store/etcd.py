@@ -14,7 +14,7 @@ from typing import Final
 from smp.errors import SmpError
 from smp.server.store._client import Client
 from smp.server.store._endpoints import Endpoints
-from smp.server.store._keys import decoded, encoded, key_range
+from smp.server.store._keys import decode, encode, key_range
 from smp.server.store._messages import (
     DELETE,
     MOD,
@@ -63,8 +63,8 @@ class EtcdStore(Writes):
         endpoints.check_files()
         self._root = f"/{endpoints.root}/"
         self._objects = f"{self._root}objects/"
-        self._progress_key = encoded(f"{self._root}progress")
-        self._compaction_key = encoded(f"{self._root}compaction")
+        self._progress_key = encode(f"{self._root}progress")
+        self._compaction_key = encode(f"{self._root}compaction")
         self._compaction_interval = endpoints.compaction_interval
         self._client = Client(endpoints, timeout=timeout, silence=progress)
         self._cache = Cache(self, history=history, progress=progress)
@@ -92,7 +92,7 @@ class EtcdStore(Writes):
 
     async def read(self, key: str) -> Stored | None:
         """Return the current value of a key, from etcd."""
-        request = RangeRequest(encoded(self._objects + key))
+        request = RangeRequest(encode(self._objects + key))
         response = await self._client.range(request)
         return self._stored(response.kvs[0]) if response.kvs else None
 
@@ -131,7 +131,7 @@ class EtcdStore(Writes):
     ) -> AsyncGenerator[Batch, None]:
         """Follow every change after a revision."""
         start, end = key_range(self._root)
-        objects = encoded(self._objects)
+        objects = encode(self._objects)
         while True:
             create = WatchCreateRequest(start, end, since + 1, prev_kv=True)
             responses = self._client.watch(WatchRequest(create))
@@ -206,12 +206,12 @@ class EtcdStore(Writes):
         last: int,
         unchanged: Sequence[Stored] = (),
     ) -> int | None:
-        name = encoded(self._objects + key)
+        name = encode(self._objects + key)
         # The compare-and-swap: the last change of the key must have been ``last``. etcd
         # takes 0 for the revision of a key that does not exist.
         compare = [Compare(MOD, name, mod_revision=min(last, _MAX))]
         for other in unchanged:
-            other_name = encoded(self._objects + other.key)
+            other_name = encode(self._objects + other.key)
             compare.append(Compare(MOD, other_name, mod_revision=other.revision))
         if value is None:
             write = RequestOp(request_delete_range=DeleteRangeRequest(name))
@@ -235,7 +235,7 @@ class EtcdStore(Writes):
         return revision
 
     def _stored(self, entry: KeyValue) -> Stored:
-        key = decoded(entry.key).removeprefix(self._objects)
+        key = decode(entry.key).removeprefix(self._objects)
         return Stored(key, entry.value, entry.mod_revision)
 
     def _event(self, event: WatchEvent) -> Event:

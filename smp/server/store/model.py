@@ -109,17 +109,21 @@ class Store(Protocol):
         """
         ...
 
-    async def swap(self, key: str, value: bytes, revision: int) -> int | None:
+    async def swap(
+        self, key: str, value: bytes, revision: int, unchanged: Sequence[Stored] = ()
+    ) -> int | None:
         """Replace the value written at a revision, and return the new revision.
 
-        None where the key was written since.
+        None where the key was written since; raises what ``create`` raises.
         """
         ...
 
-    async def delete(self, key: str, revision: int) -> int | None:
+    async def delete(
+        self, key: str, revision: int, unchanged: Sequence[Stored] = ()
+    ) -> int | None:
         """Delete the value written at a revision, and return the new revision.
 
-        None where the key was written since.
+        None where the key was written since; raises what ``create`` raises.
         """
         ...
 
@@ -174,10 +178,18 @@ class Writes(ABC):
     # A revision of 0 would mean "the key must not exist" to _change, so it is answered
     # here: no key was ever written at it.
 
-    async def swap(self, key: str, value: bytes, revision: int) -> int | None:
+    async def swap(
+        self, key: str, value: bytes, revision: int, unchanged: Sequence[Stored] = ()
+    ) -> int | None:
         """Replace a value."""
-        return await self._change(key, value, revision) if revision > 0 else None
+        if revision <= 0:
+            return None
+        return await self._change(key, value, revision, unchanged)
 
-    async def delete(self, key: str, revision: int) -> int | None:
+    async def delete(
+        self, key: str, revision: int, unchanged: Sequence[Stored] = ()
+    ) -> int | None:
         """Delete a value."""
-        return await self._change(key, None, revision) if revision > 0 else None
+        if revision <= 0:
+            return None
+        return await self._change(key, None, revision, unchanged)

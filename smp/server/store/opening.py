@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smp.extras import extra_hint
+from smp._values.extras import extra_hint
 from smp.server.store.errors import StoreError
 from smp.server.store.history import HISTORY, PROGRESS
 from smp.server.store.memory import MemoryStore
@@ -11,28 +11,23 @@ from smp.server.store.sqlite import SQLiteStore
 
 
 def open_store(
-    url: str,
-    *,
-    history: int = HISTORY,
-    progress: float = PROGRESS,
-    durable: bool = True,
+    url: str, *, history: int = HISTORY, progress: float = PROGRESS
 ) -> Store:
     """Open the store of a URL.
 
     The URL is ``memory:``, ``sqlite:PATH`` or one of etcd (Endpoints.parse). The last
     ``history`` changes are kept in memory for watches, and in the file; etcd has its
     own history. A watch delivers a progress event after ``progress`` seconds without
-    changes. Without ``durable`` the writes of a file do not wait for the disk. Raises
-    StoreError for any other URL (``invalid-store-url``), for a file that cannot be used
-    (``unusable-store``) and for etcd without its extra (``missing-extra``); etcd is not
-    contacted before it is used.
+    changes. Raises StoreError for any other URL (``invalid-store-url``), for a file
+    that cannot be used (``unusable-store``) and for etcd without its extra
+    (``missing-extra``); etcd is not contacted before it is used.
     """
     scheme, _, path = url.partition(":")
     if url == "memory:":
         return MemoryStore(history=history, progress=progress)
     # sqlite::memory: is refused: each connection would get a database of its own.
     if scheme == "sqlite" and path not in ("", ":memory:"):
-        return SQLiteStore(path, history=history, progress=progress, durable=durable)
+        return SQLiteStore(path, history=history, progress=progress)
     if scheme in ("etcd", "etcds"):
         # Only etcd needs grpc, which takes long to import, and is an extra.
         try:

@@ -26,7 +26,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Final
 
-from smp.server.store._keys import decoded, encoded, following, key_range
+from smp.server.store._keys import decode, encode, following, key_range
 from smp.server.store.cache import Cache
 from smp.server.store.errors import (
     ChangedError,
@@ -50,12 +50,10 @@ _OWNER: Final = """
 SELECT application_id, (SELECT count(*) FROM sqlite_master) FROM pragma_application_id
 """
 # FULL: a commit is on the disk when it is acknowledged. NORMAL could lose the last
-# commits in a power failure. OFF does not wait for the disk at all: a power failure can
-# destroy the file, the end of a process does not.
-_FLUSHES: Final = {True: "FULL", False: "OFF"}
+# commits in a power failure.
 _PREPARE: Final = """
 PRAGMA journal_mode = WAL;
-PRAGMA synchronous = {flushes};
+PRAGMA synchronous = FULL;
 PRAGMA journal_size_limit = 67108864;
 BEGIN IMMEDIATE;
 PRAGMA application_id = 0x736D7031;
@@ -140,8 +138,7 @@ class SQLiteStore(Writes):
     """A file with the last ``history`` changes, and the values that they need.
 
     The values of the history have at most ``size`` bytes. It is compacted in steps of a
-    tenth, so it may be that much longer. Without ``durable`` no write waits for the
-    disk, for a file that is deleted with its server.
+    tenth, so it may be that much longer.
     """
 
     def __init__(
@@ -151,11 +148,10 @@ class SQLiteStore(Writes):
         history: int = HISTORY,
         size: int = _HISTORY_SIZE,
         progress: float = PROGRESS,
-        durable: bool = True,
     ) -> None:
         # In WAL mode readers and the writer do not wait for each other.
         # The worker itself waits for other writers.
-        writing = _open(path, busy=0, durable=durable)
+        writing = _open(path, busy=0)
         reading = _open(path)
         # Only asked for the revision, by the event loop itself.
         self._asking = _open(path, busy=0)
@@ -195,7 +191,7 @@ class SQLiteStore(Writes):
             at = revision or _present(connection)
             # SQLite takes a limit of -1 for none.
             rows = connection.execute(_LIST, (start, end, at, limit or -1)).fetchall()
-            items = tuple(Stored(decoded(key), *rest) for key, *rest in rows)
+            items = tuple(Stored(decode(key), *rest) for key, *rest in rows)
             # A page that is not full is the last one: there is nothing to count.
             remaining = 0
             if items and len(items) == limit:
@@ -246,12 +242,12 @@ class SQLiteStore(Writes):
         unchanged: Sequence[Stored] = (),
     ) -> int | None:
         def write(connection: sqlite3.Connection) -> int | None:
-            name = encoded(key)
+            name = encode(key)
             # No key was written at a larger one.
             at = min(last, _LARGEST)
             parameters: list[object] = [name, value, at or None, name, at]
             for other in unchanged:
-                parameters += [encoded(other.key), other.revision]
+                parameters += [encode(other.key), other.revision]
             conditions = " AND ".join([_IS_AT] * (1 + len(unchanged)))
             written = connection.execute(_INSERT + conditions, parameters)
             if not written.rowcount:
@@ -303,15 +299,11 @@ class SQLiteStore(Writes):
                 await wait(written, _POLL)
 
 
-def _open(
-    path: str, *, busy: float = _BUSY, durable: bool = True
-) -> sqlite3.Connection:
+def _open(path: str, *, busy: float = _BUSY) -> sqlite3.Connection:
     """Open the file and create the tables. Raises StoreError.
 
-    Later the connection waits ``busy`` seconds for others, and where it is ``durable``
-    for the disk.
-
-    SQLite does not wait for another process that does the same: it is tried again.
+    Later the connection waits ``busy`` seconds for others. SQLite does not
+    wait for another process that does the same: it is tried again.
     """
     deadline = monotonic() + _BUSY
     while True:
@@ -327,7 +319,7 @@ def _open(
                 is_new = not application and not tables
                 if application != _APPLICATION and not is_new:
                     raise sqlite3.DatabaseError("the database of another application")
-                connection.executescript(_PREPARE.format(flushes=_FLUSHES[durable]))
+                connection.executescript(_PREPARE)
                 connection.execute(f"PRAGMA busy_timeout = {int(busy * 1000)}")
             except sqlite3.Error:
                 connection.close()
@@ -361,7 +353,7 @@ def _present(connection: sqlite3.Connection) -> int:
 
 
 def _get(connection: sqlite3.Connection, *, key: str) -> Stored | None:
-    row = connection.execute(_GET, (encoded(key),)).fetchone()
+    row = connection.execute(_GET, (encode(key),)).fetchone()
     if row is None or row[0] is None:  # never written, or deleted
         return None
     return Stored(key, *row)
@@ -372,7 +364,7 @@ def _changes(connection: sqlite3.Connection, *, since: int) -> Batch:
     rows = connection.execute(_CHANGES, (since, _EVENTS)).fetchall()
     events: list[Event] = []
     for revision, name, value, previous, old_value in rows:
-        key = decoded(name)
+        key = decode(name)
         before = Stored(key, old_value, previous) if previous else None
         events.append(change_event(key, value, revision, before))
     return events, events[-1].revision if events else _present(connection)

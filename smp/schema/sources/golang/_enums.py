@@ -1,5 +1,8 @@
 """Enum types: string types with ``+enum``, and their constants (KEP-2887).
 
+``+k8s:enum`` of declarative validation makes one as well, without the constants that
+``+k8s:enumExclude`` marks: a server refuses all other values.
+
 The constants of a type may be declared in any package (Go: kube-openapi's parseEnums).
 """
 
@@ -9,15 +12,21 @@ import json
 from collections.abc import Collection
 from typing import Final
 
+from smp._values.values import JSON
 from smp.errors import DocumentError
-from smp.schema.enum_listing import listing, quoted
-from smp.schema.sources.golang._markers import Markers
+from smp.schema.enum_listing import listing, quote
+from smp.schema.sources.golang._markers import (
+    ENUM_MARKERS,
+    KUBEBUILDER_ENUM,
+    KUBEBUILDER_ITEMS_ENUM,
+    Markers,
+)
 from smp.schema.sources.golang._packages import BasicType, DeclaredType, Packages
 from smp.schema.sources.golang._problems import Problems
-from smp.schema.sources.golang._syntax import GoType, PointerType
-from smp.values import JSON
+from smp.schema.sources.golang._syntax import GoType, PointerType, SourcePosition
 
-KUBEBUILDER_ENUM: Final = "kubebuilder:validation:Enum"
+# A constant that a server refuses (Go: validation-gen, enumTagValidator).
+_EXCLUDED: Final = "+k8s:enumExclude"
 
 
 class GoEnum:
@@ -42,7 +51,7 @@ class GoEnum:
     def values(self) -> list[str]:
         """The values, sorted as their quoted literals are."""
         # Go: enumType.ValueStrings. Quotes sort differently from the end of a string.
-        return sorted(self._constants, key=quoted)
+        return sorted(self._constants, key=quote)
 
     def description(self, values: Collection[JSON]) -> list[str]:
         """List values as lines for the description of a field (KEP-2887).
@@ -71,7 +80,8 @@ class Enums:
         marked: list[DeclaredType] = []
         for package in packages:
             for declared in package.types.values():
-                if "enum" in declared.markers and self._may_be_enum(declared):
+                self.check_listed(declared.markers, declared.syntax.at)
+                if _marker_of(declared) and self._may_be_enum(declared):
                     self._by_type[declared.name] = GoEnum()
                     marked.append(declared)
         for package in packages:
@@ -83,7 +93,14 @@ class Enums:
                 except DocumentError:
                     # Its type is declared nowhere, so it is not an enum.
                     enum = None
-                if enum is None:
+                excluded = [
+                    line for line in constant.comment if line.text.strip() == _EXCLUDED
+                ]
+                if excluded and (type_ is None or not self._excludes(type_)):
+                    problem = f"{_EXCLUDED} on a constant of no type with +k8s:enum"
+                    place = SourcePosition(constant.at.source, excluded[0].number)
+                    problems.add(place.error(problem, code="marker-misuse"))
+                if enum is None or excluded:
                     continue
                 comment = " ".join(line.text for line in constant.comment)
                 if not isinstance(value, str):
@@ -101,8 +118,19 @@ class Enums:
 
     def of(self, type_: GoType) -> GoEnum | None:
         """Return the enum of a type, or of the type that it points to."""
-        declared = self._packages.declared(_without_pointer(type_))
+        declared = self._packages.declared(_drop_pointer(type_))
         return self._by_type.get(declared.name) if declared else None
+
+    def _excludes(self, type_: GoType) -> bool:
+        declared = self._packages.declared(type_)
+        return declared is not None and "k8s:enum" in declared.markers
+
+    def check_listed(self, markers: Markers, at: SourcePosition) -> None:
+        """Check that a marker which lists values has some."""
+        for name in (KUBEBUILDER_ENUM, KUBEBUILDER_ITEMS_ENUM):
+            if name in markers and not list_values(markers, name):
+                problem = f"+{name} lists no values"
+                self._problems.misuse(at, markers[name][0], problem, f"+{name}=a;b")
 
     def values(self, type_: GoType, field_markers: Markers) -> list[JSON]:
         """List the values that a field of a type may have; none if it may have any.
@@ -111,11 +139,11 @@ class Enums:
         (https://book.kubebuilder.io/reference/markers/crd-validation), else those of
         ``+enum``.
         """
-        declared = self._packages.declared(_without_pointer(type_))
+        declared = self._packages.declared(_drop_pointer(type_))
         # The marker of the field is the more specific one.
-        listed = listed_values(field_markers)
+        listed = list_values(field_markers)
         if not listed and declared:
-            listed = listed_values(declared.markers)
+            listed = list_values(declared.markers)
         if listed:
             return listed
         enum = self.of(type_)
@@ -123,15 +151,16 @@ class Enums:
 
     def _may_be_enum(self, declared: DeclaredType) -> bool:
         """Check that ``+enum`` marks a string type that is not an alias (KEP-2887)."""
-        syntax, marker = declared.syntax, declared.markers["enum"][0]
+        syntax, name = declared.syntax, _marker_of(declared)
+        marker = declared.markers[name][0]
         if syntax.alias:
             # The alias of an enum may repeat its marker.
             target = self._packages.declared(syntax.type)
-            if target is None or "enum" not in target.markers:
+            if target is None or not _marker_of(target):
                 self._problems.misuse(
                     syntax.at,
                     marker,
-                    "+enum on an alias",
+                    f"+{name} on an alias",
                     "mark the type that it is an alias of (KEP-2887)",
                 )
             return False
@@ -139,7 +168,7 @@ class Enums:
             self._problems.misuse(
                 syntax.at,
                 marker,
-                f"+enum on {syntax.name}, which is not a string type",
+                f"+{name} on {syntax.name}, which is not a string type",
                 "see KEP-2887",
             )
             return False
@@ -149,11 +178,11 @@ class Enums:
         """Check that an enum has values, and that two markers list the same ones."""
         syntax, name = declared.syntax, declared.syntax.name
         if not enum.values:
-            marker = declared.markers["enum"][0]
-            problem = f"+enum on {name}, which has no constants"
+            marker = declared.markers[_marker_of(declared)][0]
+            problem = f"+{marker.name} on {name}, which has no constants"
             hint = f'const {name}A {name} = "A"'
             self._problems.misuse(syntax.at, marker, problem, hint)
-        listed = listed_values(declared.markers)
+        listed = list_values(declared.markers)
         if listed and {*map(str, listed)} != {*enum.values}:
             marker = declared.markers[KUBEBUILDER_ENUM][0]
             problem = f"the values are not those of the constants of {name}"
@@ -161,18 +190,23 @@ class Enums:
             self._problems.misuse(syntax.at, marker, problem, hint)
 
 
-def _without_pointer(type_: GoType) -> GoType:
+def _drop_pointer(type_: GoType) -> GoType:
     return type_.to if isinstance(type_, PointerType) else type_
 
 
-def listed_values(markers: Markers) -> list[JSON]:
+def _marker_of(declared: DeclaredType) -> str:
+    """Name the marker that makes an enum of a type; empty for none."""
+    return next((name for name in ENUM_MARKERS if name in declared.markers), "")
+
+
+def list_values(markers: Markers, name: str = KUBEBUILDER_ENUM) -> list[JSON]:
     """Read the values that ``+kubebuilder:validation:Enum`` lists, none without it.
 
     ``a;b``, ``"a b";c`` and ``{a,b}`` are read as controller-gen reads them.
     """
-    if KUBEBUILDER_ENUM not in markers:
+    if name not in markers:
         return []
-    text = markers[KUBEBUILDER_ENUM][0].value
+    text = markers[name][0].value
     if text.startswith("{"):
         parts = text[1:-1].split(",")
     else:

@@ -7,12 +7,27 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from smp._values.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    JSONObject,
+    as_list,
+    as_object,
+    same,
+)
 from smp.errors import SchemaError
 from smp.schema.model import Strategy
 from smp.schema.sources.golang import _well_known
-from smp.schema.sources.golang._enums import KUBEBUILDER_ENUM, Enums, listed_values
+from smp.schema.sources.golang._enums import Enums, list_values
 from smp.schema.sources.golang._json_fields import JSONField
-from smp.schema.sources.golang._markers import Marker, Markers, struct_tag
+from smp.schema.sources.golang._markers import (
+    KUBEBUILDER_ENUM,
+    KUBEBUILDER_ITEMS_ENUM,
+    Marker,
+    Markers,
+    struct_tag,
+)
 from smp.schema.sources.golang._packages import (
     BasicType,
     DeclaredType,
@@ -26,11 +41,10 @@ from smp.schema.sources.golang._syntax import (
     GoType,
     MapType,
     PointerType,
-    Position,
     SliceType,
+    SourcePosition,
     StructType,
 )
-from smp.values import ABSENT, JSON, Absent, JSONObject, as_list, as_object, same
 
 # For each marker: the extension that it becomes, the types that it may mark and how to
 # call them, and its values (Go: kube-openapi's tagToExtension).
@@ -63,6 +77,25 @@ class FieldReader:
         self._enums = enums
         self._problems = problems
 
+    def _check_enum(self, field: JSONField, resolved: ResolvedType) -> None:
+        if KUBEBUILDER_ENUM in field.markers and not isinstance(resolved, BasicType):
+            problem = f"+{KUBEBUILDER_ENUM} lists the values of a scalar"
+            self._problems.misuse_on(field, KUBEBUILDER_ENUM, problem)
+        is_list = isinstance(resolved, SliceType)
+        if KUBEBUILDER_ITEMS_ENUM in field.markers and not is_list:
+            problem = (
+                f"+{KUBEBUILDER_ITEMS_ENUM} lists the values of elements of a list"
+            )
+            self._problems.misuse_on(field, KUBEBUILDER_ITEMS_ENUM, problem)
+        self._enums.check_listed(field.markers, field.at)
+        # A field may have fewer values than its type, no others.
+        enum = self._enums.of(field.field.type)
+        for value in list_values(field.markers) if enum else []:
+            if enum and value not in enum.values:
+                problem = f"{value} is not a constant of the type"
+                hint = "one of " + ", ".join(enum.values)
+                self._problems.misuse_on(field, KUBEBUILDER_ENUM, problem, hint)
+
     def extensions(self, field: JSONField) -> JSONObject:
         """Return the ``x-kubernetes-*`` keys of a field, except those of unions.
 
@@ -72,17 +105,7 @@ class FieldReader:
         strategy").
         """
         resolved = self._packages.value_type(field.field.type)
-        if KUBEBUILDER_ENUM in field.markers and not isinstance(resolved, BasicType):
-            problem = f"+{KUBEBUILDER_ENUM} lists the values of a scalar"
-            self._problems.misuse_on(field, KUBEBUILDER_ENUM, problem)
-        # A field may have fewer values than its type, no others.
-        enum = self._enums.of(field.field.type)
-        for value in listed_values(field.markers) if enum else []:
-            if enum and value not in enum.values:
-                problem = f"{value} is not a constant of the type"
-                hint = "one of " + ", ".join(enum.values)
-                self._problems.misuse_on(field, KUBEBUILDER_ENUM, problem, hint)
-
+        self._check_enum(field, resolved)
         extensions: JSONObject = {}
         merge_key = self._tag_or_marker(field, "patchMergeKey")
         if merge_key:
@@ -99,23 +122,22 @@ class FieldReader:
             extensions["x-kubernetes-patch-strategy"] = strategy
 
         extensions |= self.type_extensions(field.at, field.markers, resolved)
-        map_keys: list[JSON] = [
-            marker.value for marker in field.markers.get("listMapKey", ())
-        ]
+        markers = field.markers.get("listMapKey", ())
+        map_keys: list[JSON] = [marker.value for marker in markers]
         # An API server makes the same two demands of a CustomResourceDefinition.
         is_map = extensions.get("x-kubernetes-list-type") == "map"
         if is_map and not map_keys:
             problem = "a list of type map needs the keys of its elements"
             self._problems.misuse_on(field, "listType", problem, "+listMapKey")
-        if map_keys and not is_map:
-            problem = "only a list of type map has keys"
-            self._problems.misuse_on(field, "listMapKey", problem, "+listType=map")
         if map_keys:
             extensions["x-kubernetes-list-map-keys"] = map_keys
+            if not is_map:
+                problem = "only a list of type map has keys"
+                self._problems.misuse_on(field, "listMapKey", problem, "+listType=map")
         return extensions
 
     def type_extensions(
-        self, at: Position, markers: Markers, resolved: ResolvedType
+        self, at: SourcePosition, markers: Markers, resolved: ResolvedType
     ) -> JSONObject:
         """Return what ``+listType``, ``+mapType`` and ``+structType`` become.
 
@@ -183,7 +205,9 @@ class FieldReader:
                 self._problems.misuse(at, marker, problem, hint)
         return value
 
-    def _stated_default(self, field: JSONField) -> tuple[Position, Marker, JSON] | None:
+    def _stated_default(
+        self, field: JSONField
+    ) -> tuple[SourcePosition, Marker, JSON] | None:
         """Return the first ``+default``: of the field, its type, and what that is of.
 
         Go: kube-openapi's defaultFromComments.
@@ -206,7 +230,7 @@ class FieldReader:
             type_ = declared.syntax.type
         return None
 
-    def _parsed_default(self, at: Position, marker: Marker) -> JSON:
+    def _parsed_default(self, at: SourcePosition, marker: Marker) -> JSON:
         """Read a default: JSON, or ``ref(Constant)`` and ``ref(path.Constant)``."""
         reference = _REFERENCE.fullmatch(marker.value)
         if reference:

@@ -13,12 +13,17 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Final
 
+from smp._values.values import ABSENT, JSON, JSONObject
 from smp.errors import DocumentError, SchemaError, bounded
 from smp.schema.sources.golang import _well_known
-from smp.schema.sources.golang._enums import Enums
+from smp.schema.sources.golang._enums import Enums, list_values
 from smp.schema.sources.golang._fields import FieldReader
 from smp.schema.sources.golang._json_fields import JSONField
-from smp.schema.sources.golang._markers import NO_MARKERS, Markers
+from smp.schema.sources.golang._markers import (
+    KUBEBUILDER_ITEMS_ENUM,
+    NO_MARKERS,
+    Markers,
+)
 from smp.schema.sources.golang._packages import (
     BasicType,
     DeclaredType,
@@ -40,7 +45,6 @@ from smp.schema.sources.golang._syntax import (
 )
 from smp.schema.sources.golang._union_profiles import PROFILES
 from smp.schema.sources.golang._unions import UnionReader
-from smp.values import ABSENT, JSON, JSONObject
 
 OPENAPI_2: Final = 2
 _REFERENCES: Final = {OPENAPI_2: "#/definitions/", 3: "#/components/schemas/"}
@@ -248,7 +252,11 @@ class _Generator:
                 if is_byte and not fixed:
                     schema = {"type": "string", "format": "byte"}
                 else:
-                    schema = {"type": "array", "items": self._schema(element)}
+                    items = self._schema(element)
+                    listed = list_values(field_markers, KUBEBUILDER_ITEMS_ENUM)
+                    if listed:
+                        items["enum"] = listed
+                    schema = {"type": "array", "items": items}
             case MapType(key, value, at):
                 if self._packages.value_type(key) != BasicType("string"):
                     problem = "the keys of a map are strings in JSON"
@@ -257,11 +265,9 @@ class _Generator:
             case StructType():
                 schema = self._object(self._structs.read(resolved, resolved.at))
             case UnsupportedType(at, description):
-                raise at.error(
-                    f"{description} cannot be encoded as JSON",
-                    code="unresolvable-type",
-                    hint='json:"-" leaves the field out',
-                )
+                problem = f"{description} cannot be encoded as JSON"
+                hint = 'json:"-" leaves the field out'
+                raise at.error(problem, code="unresolvable-type", hint=hint)
             case DeclaredType() | PublishedType():
                 # A struct has a schema of its own, and so can refer to itself.
                 if isinstance(resolved, DeclaredType):
@@ -270,17 +276,17 @@ class _Generator:
             case WellKnownType(json_schema):
                 # OpenAPI v2 has no oneOf.
                 v2 = self._version == OPENAPI_2
-                schema = _without_one_of(json_schema) if v2 else deepcopy(json_schema)
+                schema = _drop_one_of(json_schema) if v2 else deepcopy(json_schema)
         return schema
 
 
-def _without_one_of(schema: JSONObject) -> JSONObject:
+def _drop_one_of(schema: JSONObject) -> JSONObject:
     """Write the schema of a well-known type as OpenAPI v2 does: oneOf is a string."""
     rewritten: JSONObject = {"type": "string"} if "oneOf" in schema else {}
     rewritten |= {key: value for key, value in schema.items() if key != "oneOf"}
     values = rewritten.get("additionalProperties")
     if isinstance(values, dict):
-        rewritten["additionalProperties"] = _without_one_of(values)
+        rewritten["additionalProperties"] = _drop_one_of(values)
     return rewritten
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from smp.schema.sources.golang._markers import Marker, Markers, struct_tag
-from smp.schema.sources.golang._syntax import GoField, Position
+from smp.schema.sources.golang._syntax import GoField, SourcePosition
 
 
 class JSONTag(msgspec.Struct, frozen=True):
@@ -57,7 +57,7 @@ class JSONField(msgspec.Struct, frozen=True):
         return self.json.name
 
     @property
-    def at(self) -> Position:
+    def at(self) -> SourcePosition:
         """The place in the source."""
         return self.field.at
 

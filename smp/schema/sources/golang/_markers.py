@@ -46,6 +46,12 @@ class Marker(msgspec.Struct, frozen=True):
         return arguments
 
 
+# The markers of an enum type: of OpenAPI (KEP-2887), of declarative validation
+# (KEP-5073), and of controller-gen, which also has one for the elements of a list.
+ENUM_MARKERS: Final = ("enum", "k8s:enum")
+KUBEBUILDER_ENUM: Final = "kubebuilder:validation:Enum"
+KUBEBUILDER_ITEMS_ENUM: Final = "kubebuilder:validation:items:Enum"
+
 Markers: TypeAlias = Mapping[str, tuple[Marker, ...]]
 NO_MARKERS: Final[Markers] = MappingProxyType({})
 

@@ -12,11 +12,11 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from smp._values.values import JSONObject
 from smp.errors import DocumentError
 from smp.schema.sources.golang import _well_known
 from smp.schema.sources.golang._markers import NO_MARKERS, Markers, markers
 from smp.schema.sources.golang._syntax import (
-    Conversion,
     Expression,
     GoConstant,
     GoFile,
@@ -25,14 +25,14 @@ from smp.schema.sources.golang._syntax import (
     InterfaceType,
     MapType,
     PointerType,
-    Position,
     SliceType,
+    SourcePosition,
     StructType,
     Sum,
+    TypeConversion,
     TypeDeclaration,
     UnsupportedType,
 )
-from smp.values import JSONObject
 
 Directories: TypeAlias = tuple[str, ...]
 _VERSION: Final = re.compile(r"v\d+((alpha|beta)\d+)?")
@@ -227,7 +227,7 @@ class Packages:
 
         Raises DocumentError (code unresolvable-type).
         """
-        seen: set[Position] = set()
+        seen: set[SourcePosition] = set()
         resolved = self.resolve(type_)
         while isinstance(resolved, PointerType):
             if isinstance(resolved.to, GoName):
@@ -270,7 +270,7 @@ class Packages:
         """
         return self._evaluate(constant, frozenset())
 
-    def constant_value(self, at: Position, path: str, name: str) -> Expression:
+    def constant_value(self, at: SourcePosition, path: str, name: str) -> Expression:
         """Return the value of a constant of the package with an import path.
 
         An empty path means the package of the position. None for an unknown constant.
@@ -280,7 +280,7 @@ class Packages:
         return self.evaluate(constant)[1] if constant else None
 
     def _evaluate(
-        self, constant: GoConstant, seen: frozenset[Position]
+        self, constant: GoConstant, seen: frozenset[SourcePosition]
     ) -> tuple[GoType | None, Expression]:
         """Evaluate a constant; ``seen`` are the constants whose values refer to it."""
         implied, value = self._evaluate_expression(constant.value, seen | {constant.at})
@@ -288,10 +288,10 @@ class Packages:
         return constant.type or implied, value
 
     def _evaluate_expression(
-        self, expression: Expression, seen: frozenset[Position]
+        self, expression: Expression, seen: frozenset[SourcePosition]
     ) -> tuple[GoType | None, Expression]:
         match expression:
-            case Conversion(to, inner):
+            case TypeConversion(to, inner):
                 # T(x) has the type T.
                 return to, self._evaluate_expression(inner, seen)[1]
             case Sum(left, right):

@@ -14,10 +14,14 @@ from typing import Final
 import tree_sitter_go
 from tree_sitter import Language, Node, Parser, Query, QueryCursor
 
+from smp.schema.sources.golang._markers import (
+    ENUM_MARKERS,
+    KUBEBUILDER_ENUM,
+    markers,
+)
 from smp.schema.sources.golang._syntax import (
     Comment,
     CommentLine,
-    Conversion,
     Expression,
     GoConstant,
     GoField,
@@ -27,10 +31,11 @@ from smp.schema.sources.golang._syntax import (
     InterfaceType,
     MapType,
     PointerType,
-    Position,
     SliceType,
+    SourcePosition,
     StructType,
     Sum,
+    TypeConversion,
     TypeDeclaration,
     UnsupportedType,
 )
@@ -68,12 +73,26 @@ class _FileParser:
             if not lines[start.row][: start.column].strip():
                 self._comment_ending[node.end_point.row] = node
 
+    def _declarations(self, node: Node) -> list[TypeDeclaration]:
+        return [
+            TypeDeclaration(
+                at=self._at(spec),
+                name=_text(_require(spec, "name")),
+                type=self._type(_require(spec, "type")),
+                comment=self._comment_above(spec),
+                alias=spec.type == "type_alias",
+            )
+            for spec in _children(node)
+            # A generic type has no schema before it is instantiated.
+            if not _field(spec, "type_parameters")
+        ]
+
     def file(self) -> GoFile:
         self._check_syntax()
         declarations = _children(self._root)
         clauses = [node for node in declarations if node.type == "package_clause"]
         if not clauses:
-            raise Position(self._path, 1, 1).error(
+            raise SourcePosition(self._path, 1, 1).error(
                 "the package clause is missing", code="go-syntax"
             )
         # All comments before the package clause count: markers of a package often have
@@ -87,18 +106,8 @@ class _FileParser:
         unmarshalers: set[str] = set()
         for node in declarations:
             if node.type == "type_declaration":
-                for spec in _children(node):
-                    # A generic type has no schema before it is instantiated.
-                    if _field(spec, "type_parameters"):
-                        continue
-                    declaration = TypeDeclaration(
-                        at=self._at(spec),
-                        name=_text(_required(spec, "name")),
-                        type=self._type(_required(spec, "type")),
-                        comment=self._comment_above(spec),
-                        alias=spec.type == "type_alias",
-                    )
-                    types.append(declaration)
+                self._check_group(node)
+                types += self._declarations(node)
             elif node.type == "const_declaration":
                 constants += self._constants(node)
             elif node.type == "method_declaration":
@@ -135,9 +144,20 @@ class _FileParser:
             problem = f"not Go: {_text(node)[:40].strip()!r}"
         raise self._at(node).error(problem, code="go-syntax")
 
-    def _at(self, node: Node) -> Position:
+    def _check_group(self, node: Node) -> None:
+        """Raise an error at a marker of an enum above ``type (..)``: it marks none."""
+        if not any(child.type == "(" for child in node.children):
+            return
+        found = markers(self._comment_above(node))
+        for name in (*ENUM_MARKERS, KUBEBUILDER_ENUM):
+            for marker in found.get(name, ()):
+                place = SourcePosition(self._path, marker.line)
+                problem = f"+{name} above a group of types, which marks none of them"
+                raise place.error(problem, code="marker-misuse")
+
+    def _at(self, node: Node) -> SourcePosition:
         start = node.start_point
-        return Position(self._path, start.row + 1, start.column + 1)
+        return SourcePosition(self._path, start.row + 1, start.column + 1)
 
     # --- comments ---
 
@@ -160,7 +180,7 @@ class _FileParser:
         imports: dict[str, str] = {}
         for declaration in self._root.named_children:
             for spec in _specs(declaration, "import_declaration", "import_spec"):
-                path = self._string(_required(spec, "path"))
+                path = self._string(_require(spec, "path"))
                 alias = _field(spec, "name")
                 if alias:
                     names = [_text(alias)]
@@ -184,18 +204,18 @@ class _FileParser:
             case "type_identifier" | "identifier":
                 result = GoName(self._at(node), _text(node))
             case "qualified_type":
-                name, package = _required(node, "name"), _required(node, "package")
+                name, package = _require(node, "name"), _require(node, "package")
                 result = GoName(self._at(node), _text(name), _text(package))
             case "pointer_type":
                 result = PointerType(self._type(_children(node)[0]))
             case "parenthesized_type":
                 result = self._type(_children(node)[0])
             case "slice_type":
-                result = SliceType(self._type(_required(node, "element")), fixed=False)
+                result = SliceType(self._type(_require(node, "element")), fixed=False)
             case "array_type" | "implicit_length_array_type":
-                result = SliceType(self._type(_required(node, "element")), fixed=True)
+                result = SliceType(self._type(_require(node, "element")), fixed=True)
             case "map_type":
-                key, value = _required(node, "key"), _required(node, "value")
+                key, value = _require(node, "key"), _require(node, "value")
                 result = MapType(self._type(key), self._type(value), self._at(node))
             case "struct_type":
                 fields: list[GoField] = []
@@ -211,7 +231,7 @@ class _FileParser:
 
     def _fields(self, node: Node) -> Iterator[GoField]:
         """Yield the fields of one declaration in a struct: ``A, B int`` has two."""
-        type_ = self._type(_required(node, "type"))
+        type_ = self._type(_require(node, "type"))
         comment = self._comment_above(node)
         tag_node = _field(node, "tag")
         tag = self._string(tag_node) if tag_node else ""
@@ -263,18 +283,18 @@ class _FileParser:
             case "identifier":
                 result = GoName(self._at(node), _text(node))
             case "selector_expression":
-                name, package = _required(node, "field"), _required(node, "operand")
+                name, package = _require(node, "field"), _require(node, "operand")
                 result = GoName(self._at(node), _text(name), _text(package))
             case "parenthesized_expression":
                 result = self._expression(_children(node)[0])
-            case "binary_expression" if _text(_required(node, "operator")) == "+":
-                left, right = _required(node, "left"), _required(node, "right")
+            case "binary_expression" if _text(_require(node, "operator")) == "+":
+                left, right = _require(node, "left"), _require(node, "right")
                 result = Sum(self._expression(left), self._expression(right))
             case "call_expression":
-                function = self._expression(_required(node, "function"))
-                arguments = _children(_required(node, "arguments"))
+                function = self._expression(_require(node, "function"))
+                arguments = _children(_require(node, "arguments"))
                 if isinstance(function, GoName) and len(arguments) == 1:
-                    result = Conversion(function, self._expression(arguments[0]))
+                    result = TypeConversion(function, self._expression(arguments[0]))
         return result
 
     def _string(self, node: Node) -> str:
@@ -327,7 +347,7 @@ def _field(node: Node, name: str) -> Node | None:
     return node.child_by_field_name(name)
 
 
-def _required(node: Node, name: str) -> Node:
+def _require(node: Node, name: str) -> Node:
     child = node.child_by_field_name(name)
     if child is None:
         raise LookupError(f"{node.type} has no {name}, which the grammar requires")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from smp.errors import DocumentError
 from smp.schema.sources.golang._json_fields import JSONField
 from smp.schema.sources.golang._markers import Marker
-from smp.schema.sources.golang._syntax import Position
+from smp.schema.sources.golang._syntax import SourcePosition
 
 
 class Problems:
@@ -22,10 +22,10 @@ class Problems:
         self._errors.setdefault(str(error), error)
 
     def misuse(
-        self, at: Position, marker: Marker | None, problem: str, hint: str = ""
+        self, at: SourcePosition, marker: Marker | None, problem: str, hint: str = ""
     ) -> None:
         """Gather the misuse of a marker, which has its own line in the file."""
-        place = Position(at.source, marker.line) if marker else at
+        place = SourcePosition(at.source, marker.line) if marker else at
         self.add(place.error(problem, code="marker-misuse", hint=hint))
 
     def misuse_on(

@@ -9,7 +9,12 @@ import msgspec
 
 from smp.errors import DocumentError
 from smp.schema.sources.golang._json_fields import JSONField, JSONTag
-from smp.schema.sources.golang._markers import NO_MARKERS, Markers, markers
+from smp.schema.sources.golang._markers import (
+    ENUM_MARKERS,
+    NO_MARKERS,
+    Markers,
+    markers,
+)
 from smp.schema.sources.golang._packages import (
     DeclaredType,
     Packages,
@@ -17,7 +22,12 @@ from smp.schema.sources.golang._packages import (
     WellKnownType,
 )
 from smp.schema.sources.golang._problems import Problems
-from smp.schema.sources.golang._syntax import GoField, GoName, Position, StructType
+from smp.schema.sources.golang._syntax import (
+    GoField,
+    GoName,
+    SourcePosition,
+    StructType,
+)
 
 StructPart: TypeAlias = "JSONField | InlinedStruct"
 _TYPE_META: Final = PublishedType("io.k8s.apimachinery.pkg.apis.meta.v1.TypeMeta")
@@ -33,7 +43,7 @@ class InlinedStruct(msgspec.Struct, frozen=True):
 class GoStruct(msgspec.Struct, frozen=True):
     """A struct: its own fields and the inlined ones, in their order."""
 
-    at: Position
+    at: SourcePosition
     name: str
     markers: Markers
     parts: tuple[StructPart, ...]
@@ -102,7 +112,7 @@ class StructReader:
     def read(
         self,
         struct: StructType,
-        at: Position,
+        at: SourcePosition,
         name: str = "",
         struct_markers: Markers = NO_MARKERS,
         enclosing: tuple[str, ...] = (),
@@ -131,9 +141,10 @@ class StructReader:
                 if {"optional", "required"} <= json_field.markers.keys():
                     problem = "a field is optional or required, not both"
                     self._problems.misuse_on(json_field, "required", problem)
-                if "enum" in json_field.markers:
-                    problem = "+enum marks a type, not a field"
-                    self._problems.misuse_on(json_field, "enum", problem)
+                for marker in ENUM_MARKERS:
+                    if marker in json_field.markers:
+                        problem = f"+{marker} marks a type, not a field"
+                        self._problems.misuse_on(json_field, marker, problem)
                 if tag.misplaced_inline:
                     problem = (
                         f"only an embedded field is inlined, {field.name} has a name"

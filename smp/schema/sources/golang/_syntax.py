@@ -14,7 +14,7 @@ import msgspec
 from smp.errors import DocumentError
 
 
-class Position(msgspec.Struct, frozen=True):
+class SourcePosition(msgspec.Struct, frozen=True):
     """A place in a source text; lines and columns count from one."""
 
     source: str
@@ -46,7 +46,7 @@ Comment: TypeAlias = tuple[CommentLine, ...]
 class GoName(msgspec.Struct, frozen=True):
     """The name of a type or a constant, with the package name that qualifies it."""
 
-    at: Position
+    at: SourcePosition
     name: str
     package: str = ""
 
@@ -72,13 +72,13 @@ class MapType(msgspec.Struct, frozen=True):
 
     key: GoType
     value: GoType
-    at: Position
+    at: SourcePosition
 
 
 class StructType(msgspec.Struct, frozen=True):
     """``struct {..}``."""
 
-    at: Position
+    at: SourcePosition
     fields: tuple[GoField, ...]
 
 
@@ -89,7 +89,7 @@ class InterfaceType(msgspec.Struct, frozen=True):
 class UnsupportedType(msgspec.Struct, frozen=True):
     """A type that encoding/json cannot encode: a function, a channel; or a generic."""
 
-    at: Position
+    at: SourcePosition
     description: str
 
 
@@ -102,7 +102,7 @@ GoType: TypeAlias = (
 class GoField(msgspec.Struct, frozen=True):
     """A field of a struct; the name of an embedded field is that of its type."""
 
-    at: Position
+    at: SourcePosition
     name: str
     type: GoType
     tag: str
@@ -113,14 +113,14 @@ class GoField(msgspec.Struct, frozen=True):
 class TypeDeclaration(msgspec.Struct, frozen=True):
     """``type name type``; an alias is ``type name = type``."""
 
-    at: Position
+    at: SourcePosition
     name: str
     type: GoType
     comment: Comment
     alias: bool
 
 
-class Conversion(msgspec.Struct, frozen=True):
+class TypeConversion(msgspec.Struct, frozen=True):
     """``T(x)``: a constant of the type T."""
 
     to: GoName
@@ -136,13 +136,15 @@ class Sum(msgspec.Struct, frozen=True):
 
 # The value of a constant; None stands for an expression of another form (iota, other
 # arithmetic), which is not evaluated.
-Expression: TypeAlias = "str | int | float | bool | GoName | Conversion | Sum | None"
+Expression: TypeAlias = (
+    "str | int | float | bool | GoName | TypeConversion | Sum | None"
+)
 
 
 class GoConstant(msgspec.Struct, frozen=True):
     """``const name type = value``; ``type`` is None where the source leaves it out."""
 
-    at: Position
+    at: SourcePosition
     name: str
     type: GoType | None
     value: Expression

@@ -142,7 +142,7 @@ def unions_of_draft(struct: GoStruct, problems: Problems) -> Iterator[GoUnion]:
     discriminators = {
         field.name: field for field in struct.fields_with("unionDiscriminator")
     }
-    yield from _grouped(members, discriminators, "unionMember", problems)
+    yield from _group(members, discriminators, "unionMember", problems)
 
 
 def unions_of_final_text(
@@ -170,8 +170,8 @@ def unions_of_final_text(
     discriminators = {
         field.field.name: field for field in struct.fields_with("unionDiscriminator")
     }
-    for union in _grouped(members, discriminators, "unionDiscriminatedBy", problems):
-        values = _checked_values(union, values_of, problems)
+    for union in _group(members, discriminators, "unionDiscriminatedBy", problems):
+        values = _check_values(union, values_of, problems)
         yield GoUnion(union.discriminator, union.members, values)
 
 
@@ -271,7 +271,7 @@ def _only(
     return discriminators[0] if discriminators else None
 
 
-def _grouped(
+def _group(
     members: list[tuple[str, GoUnionMember]],
     discriminators: dict[str, JSONField],
     marker: str,
@@ -307,7 +307,7 @@ def _grouped(
             )
 
 
-def _checked_values(
+def _check_values(
     union: GoUnion, values_of: ValuesOf, problems: Problems
 ) -> tuple[str, ...]:
     """List the values of the discriminator, and check it by KEP-1027, "Go Markers".

@@ -7,6 +7,7 @@ markers: there they are misused.
 
 from __future__ import annotations
 
+from smp._values.values import JSON, JSONObject
 from smp.schema.sources.golang._enums import Enums
 from smp.schema.sources.golang._json_fields import JSONField
 from smp.schema.sources.golang._packages import Packages
@@ -23,7 +24,6 @@ from smp.schema.sources.golang._union_markers import (
     unions_of_validation,
 )
 from smp.schema.sources.golang._union_profiles import MarkerProfile
-from smp.values import JSON, JSONObject
 
 
 class UnionReader:
@@ -73,6 +73,27 @@ class UnionReader:
                 on_struct.append(entry)
         return on_struct, on_property
 
+    def _unions_of_parts(
+        self, struct: GoStruct, profile: MarkerProfile, *, has_others: bool
+    ) -> list[GoUnion]:
+        """Read the unions of the structs that a struct inlines."""
+        unions_of_part = [
+            (part, self._unions(part.struct, profile)) for part in struct.inlined
+        ]
+        inlined = [union for _, unions in unions_of_part for union in unions]
+        # KEP-1027, draft: next to other unions, members must name their discriminator.
+        if len(inlined) > 1 or (inlined and has_others):
+            for part, unions in unions_of_part:
+                if not all(union.labelled for union in unions):
+                    self._problems.misuse(
+                        part.field.at,
+                        None,
+                        f"{part.field.name} cannot be inlined next to another union: "
+                        "its members do not name their discriminator",
+                        "+unionMember=<discriminator>",
+                    )
+        return inlined
+
     def _unions(self, struct: GoStruct, profile: MarkerProfile) -> list[GoUnion]:
         """Read the unions of a struct, in the order of kube-openapi's parseUnions.
 
@@ -98,25 +119,7 @@ class UnionReader:
             if frozenset(union.names) not in published:
                 of_fields.append(union)
 
-        unions_of_part = [
-            (part, self._unions(part.struct, profile)) for part in struct.inlined
-        ]
-        inlined: list[GoUnion] = []
-        for _, unions in unions_of_part:
-            inlined += unions
-        # KEP-1027, draft: next to other unions, members must name their discriminator.
-        if len(inlined) + len(of_fields) > 1:
-            for part, unions in unions_of_part:
-                if all(union.labelled for union in unions):
-                    continue
-                self._problems.misuse(
-                    part.field.at,
-                    None,
-                    f"{part.field.name} cannot be inlined next to another union: its "
-                    "members do not name their discriminator",
-                    "+unionMember=<discriminator>",
-                )
-
+        inlined = self._unions_of_parts(struct, profile, has_others=bool(of_fields))
         self._checks.markers(struct, profile)
         for union in [*whole, *of_fields]:
             self._checks.union(struct, union)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from smp.values import JSON, JSONObject
+from smp._values.values import JSON, JSONObject
 
 # The type and format that published OpenAPI has for Go's own types (Go: kube-openapi's
 # schemaTypeFormatMap).

@@ -13,7 +13,7 @@ from smp.server.objects.crds._definition import (
     Definition,
     SchemaSettings,
 )
-from smp.server.objects.crds._status import is_established, with_status
+from smp.server.objects.crds._status import is_established, set_status
 from smp.server.objects.crds._union_rules import accepting_unions
 
 __all__ = [
@@ -22,5 +22,5 @@ __all__ = [
     "SchemaSettings",
     "accepting_unions",
     "is_established",
-    "with_status",
+    "set_status",
 ]

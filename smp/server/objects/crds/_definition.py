@@ -7,6 +7,8 @@ from typing import Final
 
 import msgspec
 
+from smp._values.values import JSON, JSONObject, as_object
+from smp.custom_resources import definition_violations, unchecked
 from smp.errors import SchemaError, bounded
 from smp.paths import Path
 from smp.schema.catalog import Catalog
@@ -20,17 +22,13 @@ from smp.server.errors import (
     raise_invalid,
 )
 from smp.server.objects.crds._printer_columns import columns, is_supported
-from smp.server.objects.crds._rules import problems
-from smp.server.objects.crds._schema_rules import UNIONS, unevaluated
 from smp.server.objects.crds._spec import Crd, Version, read
-from smp.server.objects.crds._union_rules import union_problems, without_unions
-from smp.server.objects.crds._work import weight, with_enum_sets
-from smp.server.objects.crds.json_path import member_names
+from smp.server.objects.crds._union_rules import UNIONS, drop_unions, union_problems
+from smp.server.objects.crds._work import weight
 from smp.server.objects.fields import value_at
-from smp.server.objects.overlays import check_kinds, with_fitting_rows
-from smp.server.objects.resources import Resource, ScalePaths
+from smp.server.objects.overlays import add_fitting_rows, check_kinds
+from smp.server.objects.resources import Resource, ScalePaths, api_version
 from smp.server.objects.tables.columns import Column
-from smp.values import JSON, JSONObject, as_object
 from smp.violations import Violation
 
 _KINDS: Final = "x-kubernetes-group-version-kind"
@@ -40,14 +38,17 @@ _LIST_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"
 class DefinedVersion(msgspec.Struct, frozen=True):
     """One served version of a custom resource.
 
-    ``schema`` is the OpenAPI schema of its objects, and ``weight`` how many times
-    longer these take to validate than those of a simple schema. ``columns`` are those
-    of its table, and ``components`` the schemas that are published, by name: that of an
-    object and that of a list.
+    ``schema`` is the OpenAPI schema of its objects, ``storage`` that of the version in
+    which they are stored, and ``weight`` how many times longer these take to validate
+    than those of a simple schema. ``subresources`` are as they are defined. ``columns``
+    are those of its table, and ``components`` the schemas that are published, by name:
+    that of an object and that of a list.
     """
 
     resource: Resource
     schema: JSONObject
+    storage: JSONObject
+    subresources: JSONObject
     weight: int
     columns: tuple[Column, ...]
     components: dict[str, JSONObject]
@@ -85,12 +86,16 @@ class Definition:
         # KEP-1027, Upgrade / Downgrade Strategy: with the feature off, "any schema
         # markers will appear in the schema, but not do anything".
         if malformed or not settings.unions:
-            evaluated = without_unions(document)
-        self.catalog: Catalog = Catalog.from_crd(evaluated)
+            evaluated = drop_unions(document)
+        # A server takes a definition that serves nothing.
+        is_served = any(version.served for version in crd.spec.versions)
+        self.catalog: Catalog = Catalog({}, lambda _name: None)
+        if is_served:
+            self.catalog = Catalog.from_crd(evaluated)
         ignored = [*map(str, malformed)]
         self.warnings: tuple[str, ...] = tuple(_warnings(crd))
         if settings.overlay:
-            self.catalog, misfits = with_fitting_rows(
+            self.catalog, misfits = add_fitting_rows(
                 self.catalog, settings.overlay, settings.version
             )
             for misfit in misfits:
@@ -99,10 +104,11 @@ class Definition:
                 self.warnings = (*self.warnings, warning)
         self.ignored: tuple[str, ...] = tuple(ignored)
         # As an API server publishes them, with apiVersion, kind and metadata.
-        schemas = as_object(value_at(to_openapi(document), ("components", "schemas")))
+        published = to_openapi(document) if is_served else {}
+        schemas = as_object(value_at(published, ("components", "schemas")))
         if settings.overlay:
             schemas = {
-                name: _with_unions_of_type(
+                name: _add_unions_of_type(
                     as_object(schema), f"#{name}", self.catalog.load
                 )
                 for name, schema in schemas.items()
@@ -111,7 +117,9 @@ class Definition:
         for version in crd.spec.versions:
             # Objects may be stored in a version that is not served.
             if version.served:
-                self._versions[version.name] = _defined_version(crd, version, schemas)
+                self._versions[version.name] = _find_defined_version(
+                    crd, version, schemas
+                )
         self.resources: tuple[Resource, ...] = tuple(
             version.resource for version in self._versions.values()
         )
@@ -119,14 +127,18 @@ class Definition:
     @classmethod
     @bounded("the CustomResourceDefinition")
     def read(
-        cls, document: JSONObject, settings: SchemaSettings = DEFAULT
+        cls,
+        document: JSONObject,
+        settings: SchemaSettings = DEFAULT,
+        old: JSONObject | None = None,
     ) -> Definition:
-        """Read a CustomResourceDefinition that is to be stored.
+        """Read a CustomResourceDefinition that is to be stored, in place of ``old``.
 
         Raises InvalidError, StatusError and DepthError.
         """
         crd = read(document)
-        found = [*problems(crd)]
+        judged = definition_violations(document, old, written=False)
+        found = [violation for violation in judged if not violation.warning]
         if settings.unions:
             found += _union_problems(crd)
         raise_invalid(found)
@@ -145,7 +157,7 @@ class Definition:
         InvalidError, StatusError and DepthError.
         """
         crd = read(document)
-        raise_invalid(problems(crd))
+        raise_invalid(definition_violations(document, written=False, rules=False))
         return cls._checked(crd, document, settings)
 
     @classmethod
@@ -176,9 +188,7 @@ def _union_problems(crd: Crd) -> Iterator[Violation]:
         yield from union_problems(version.schema.openapi, path)
 
 
-def _with_unions_of_type(
-    schema: JSONObject, document: JSON, load: Loader
-) -> JSONObject:
+def _add_unions_of_type(schema: JSONObject, document: JSON, load: Loader) -> JSONObject:
     """Return a schema with the unions of its type document, or that of its field.
 
     They are those that the schema declares, as an overlay corrects them.
@@ -195,18 +205,20 @@ def _with_unions_of_type(
     if "properties" in schema:
         properties: JSONObject = {}
         for name, node in as_object(schema["properties"]).items():
-            properties[name] = _with_unions_of_type(
+            properties[name] = _add_unions_of_type(
                 as_object(node), fields.get(name), load
             )
         changed["properties"] = properties
     for keyword, part in (("items", "items"), ("additionalProperties", "values")):
         node = schema.get(keyword)
         if isinstance(node, dict):
-            changed[keyword] = _with_unions_of_type(node, parts.get(part), load)
+            changed[keyword] = _add_unions_of_type(node, parts.get(part), load)
     return changed
 
 
-def _defined_version(crd: Crd, version: Version, schemas: JSONObject) -> DefinedVersion:
+def _find_defined_version(
+    crd: Crd, version: Version, schemas: JSONObject
+) -> DefinedVersion:
     """Return a version, with its component out of those of all versions."""
     resource = _resource(crd, version)
     kind: JSONObject = {
@@ -220,6 +232,8 @@ def _defined_version(crd: Crd, version: Version, schemas: JSONObject) -> Defined
         for name, schema in schemas.items()
         if as_object(schema).get(_KINDS) == [kind]
     )
+    # The rules allow exactly one.
+    stored = next(version for version in crd.spec.versions if version.storage)
     # A definition has no schema of lists: all lists have the same one.
     list_schema: JSONObject = {
         "type": "object",
@@ -234,29 +248,33 @@ def _defined_version(crd: Crd, version: Version, schemas: JSONObject) -> Defined
     }
     return DefinedVersion(
         resource=resource,
-        schema=with_enum_sets(version.schema.openapi or {}),
+        schema=version.schema.openapi or {},
+        storage=stored.schema.openapi or {},
+        subresources=_subresources(version),
         weight=weight(version.schema.openapi or {}),
         columns=columns(version.additional_printer_columns),
         components={name: schema, f"{name}List": list_schema},
     )
 
 
+def _subresources(version: Version) -> JSONObject:
+    """Return the subresources as a validator reads them."""
+    return as_object(msgspec.to_builtins(version.subresources))
+
+
 def _resource(crd: Crd, version: Version) -> Resource:
     names = crd.spec.names
     scale_paths = None
-    # The rules have checked that the paths lead to members.
     if scale := version.subresources.scale:
         scale_paths = ScalePaths(
-            spec_replicas=member_names(scale.spec_replicas_path),
-            status_replicas=member_names(scale.status_replicas_path),
-            selector=(
-                member_names(scale.label_selector_path)
-                if scale.label_selector_path
-                else ()
-            ),
+            spec_replicas=_names_in(scale.spec_replicas_path),
+            status_replicas=_names_in(scale.status_replicas_path),
+            selector=_names_in(scale.label_selector_path),
         )
     storage_versions = [
-        version.name for version in crd.spec.versions if version.storage
+        api_version(crd.spec.group, version.name)
+        for version in crd.spec.versions
+        if version.storage
     ]
     return Resource(
         group=crd.spec.group,
@@ -271,12 +289,17 @@ def _resource(crd: Crd, version: Version) -> Resource:
         status=version.subresources.status is not None,
         scale=scale_paths,
         # The rules allow exactly one.
-        storage_version=storage_versions[0],
+        storage_api_version=storage_versions[0],
         custom=True,
         selectable_fields=tuple(
             [field.json_path.removeprefix(".") for field in version.selectable_fields]
         ),
     )
+
+
+def _names_in(path: str) -> tuple[str, ...]:
+    """Return the names in a path of a scale (Go: splitReplicasPath)."""
+    return tuple(path.removeprefix(".").split(".")) if path else ()
 
 
 def _warnings(crd: Crd) -> Iterator[str]:
@@ -290,9 +313,9 @@ def _warnings(crd: Crd) -> Iterator[str]:
     for index, version in enumerate(crd.spec.versions):
         path = Path(("spec", "versions", index))
         schema = version.schema.openapi or {}
-        # Rules in the Common Expression Language are accepted and have no effect.
-        for place in unevaluated(schema, path / "schema" / "openAPIV3Schema"):
-            yield f"{place}: not evaluated by this server"
+        # Rules in the Common Expression Language need a package that evaluates them.
+        if missing := unchecked(schema):
+            yield f"{path / 'schema' / 'openAPIV3Schema'}: {missing}"
         for number, column in enumerate(version.additional_printer_columns):
             # Kubernetes evaluates more of JSONPath than this server does.
             if not is_supported(column.json_path):

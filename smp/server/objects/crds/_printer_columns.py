@@ -6,20 +6,16 @@ documentation ("Additional printer columns").
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
-from smp import codec
-from smp.paths import Path
-from smp.server.errors import invalid, required
+from smp._values import codec
+from smp._values.values import JSON, Absent, JSONObject, printed
 from smp.server.objects.crds._spec import PrinterColumn
 from smp.server.objects.crds.json_path import JSONPathError, value_finder
 from smp.server.objects.tables.columns import NAME, Column, time_since
-from smp.values import JSON, Absent, JSONObject, printed
-from smp.violations import Violation
 
-_TYPES: Final = ("boolean", "date", "integer", "number", "string")
 # A definition without columns gets this one after the name.
 _AGE: Final = PrinterColumn(
     name="Age", type="date", json_path=".metadata.creationTimestamp"
@@ -40,28 +36,6 @@ def is_supported(json_path: str) -> bool:
     except JSONPathError:
         return False
     return True
-
-
-def column_problems(column: PrinterColumn, path: Path) -> Iterator[Violation]:
-    """Yield what is wrong with a column at a path of its definition.
-
-    Go: ValidateCustomResourceColumnDefinition.
-    """
-    if not column.name:
-        yield required(path / "name")
-    if not column.json_path:
-        yield required(path / "jsonPath")
-    if not column.type:
-        yield required(path / "type")
-    elif column.type not in _TYPES:
-        types = ", ".join(_TYPES)
-        yield invalid(path / "type", column.type, f"must be one of {types}")
-    if column.json_path and not column.json_path.startswith("."):
-        yield invalid(
-            path / "jsonPath",
-            column.json_path,
-            "must be a simple JSONPath that begins with .",
-        )
 
 
 def _column(column: PrinterColumn) -> Column:

@@ -1,18 +1,18 @@
 """The parts of a CustomResourceDefinition, typed.
 
-A field that is left out is empty: _rules.py knows which ones are required.
+A field that is left out is empty: smp.custom_resources judges the whole.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
 
+from smp._values.values import JSON, JSONObject
 from smp.errors import bounded
 from smp.server.errors import StatusError
-from smp.values import JSON, JSONObject
 
 # The one field with a name that rename="camel" does not give.
 _SCHEMA: Final = "openAPIV3Schema"
@@ -55,39 +55,6 @@ class PrinterColumn(msgspec.Struct, frozen=True, rename="camel"):
     priority: int = 0
 
 
-class Keywords(msgspec.Struct, frozen=True, rename="camel"):
-    """The keywords of a schema, to check their types; their values are not used."""
-
-    description: str | None = None
-    title: str | None = None
-    type: str | None = None
-    format: str | None = None
-    pattern: str | None = None
-    minimum: float | None = None
-    maximum: float | None = None
-    exclusive_minimum: bool | None = None
-    exclusive_maximum: bool | None = None
-    # Nothing is a multiple of 0.
-    multiple_of: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    min_length: int | None = None
-    max_length: int | None = None
-    min_items: int | None = None
-    max_items: int | None = None
-    min_properties: int | None = None
-    max_properties: int | None = None
-    unique_items: bool | None = None
-    nullable: bool | None = None
-    enum: list[Any] | None = None
-    required: list[str] | None = None
-    properties: dict[str, Keywords] | None = None
-    additional_properties: bool | Keywords | None = None
-    items: Keywords | list[Keywords] | None = None
-    all_of: list[Keywords] | None = None
-    any_of: list[Keywords] | None = None
-    one_of: list[Keywords] | None = None
-    not_: Keywords | None = msgspec.field(default=None, name="not")
-
-
 class VersionSchema(msgspec.Struct, frozen=True):
     """The schema of a version, one level down."""
 
@@ -112,34 +79,10 @@ class Version(msgspec.Struct, frozen=True, rename="camel"):
     selectable_fields: tuple[SelectableField, ...] = ()
 
 
-class ServiceReference(msgspec.Struct, frozen=True, rename="camel"):
-    """The Service of a webhook."""
-
-    name: str = ""
-    namespace: str = ""
-    path: str | None = None
-    port: int | None = None
-
-
-class WebhookClientConfig(msgspec.Struct, frozen=True, rename="camel"):
-    """Where a webhook is: a URL, or a Service."""
-
-    url: str | None = None
-    service: ServiceReference | None = None
-
-
-class WebhookConversion(msgspec.Struct, frozen=True, rename="camel"):
-    """A webhook that converts objects."""
-
-    client_config: WebhookClientConfig | None = None
-    conversion_review_versions: tuple[str, ...] = ()
-
-
-class Conversion(msgspec.Struct, frozen=True, rename="camel"):
+class ConversionSpec(msgspec.Struct, frozen=True, rename="camel"):
     """How objects are converted between versions."""
 
     strategy: str = "None"
-    webhook: WebhookConversion | None = None
 
 
 class Spec(msgspec.Struct, frozen=True, rename="camel"):
@@ -149,15 +92,13 @@ class Spec(msgspec.Struct, frozen=True, rename="camel"):
     names: Names = Names()
     scope: str = ""
     versions: tuple[Version, ...] = ()
-    conversion: Conversion = Conversion()
-    preserve_unknown_fields: bool = False
+    conversion: ConversionSpec = ConversionSpec()
 
 
 class Metadata(msgspec.Struct, frozen=True, rename="camel"):
     """The metadata that rules look at."""
 
     name: str = ""
-    annotations: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class Crd(msgspec.Struct, frozen=True, rename="camel"):
@@ -176,10 +117,7 @@ def read(document: JSONObject) -> Crd:
     Raises StatusError for values of wrong types, and DepthError.
     """
     try:
-        crd = msgspec.convert(_without_nulls(document), Crd)
-        # A schema stays as it is, and is read a second time to check its keywords.
-        for version in crd.spec.versions:
-            msgspec.convert(version.schema.openapi, Keywords | None)
+        crd = msgspec.convert(_drop_nulls(document), Crd)
     except msgspec.ValidationError as error:
         raise StatusError(f"invalid CustomResourceDefinition: {error}") from None
     # Go: SetDefaults_CustomResourceDefinitionSpec in pkg/apis/apiextensions/v1.
@@ -193,13 +131,13 @@ def read(document: JSONObject) -> Crd:
     return replace(crd, spec=replace(crd.spec, names=names))
 
 
-def _without_nulls(value: JSON) -> JSON:
+def _drop_nulls(value: JSON) -> JSON:
     """Drop null fields, which count as absent; a schema keeps its own.
 
     In a schema a null may be a default or a value of an enum.
     """
     if isinstance(value, list):
-        return [_without_nulls(element) for element in value]
+        return [_drop_nulls(element) for element in value]
     if not isinstance(value, dict):
         return value
     kept: JSONObject = {}
@@ -207,5 +145,5 @@ def _without_nulls(value: JSON) -> JSON:
         if name == _SCHEMA and field is not None:
             kept[name] = field
         elif field is not None:
-            kept[name] = _without_nulls(field)
+            kept[name] = _drop_nulls(field)
     return kept

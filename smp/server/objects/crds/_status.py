@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from smp._values.values import JSON, JSONObject, as_list, as_object
 from smp.server.objects.crds._spec import Names, read
 from smp.server.objects.fields import objects_in, value_at
 from smp.server.objects.metadata import timestamp
 from smp.server.objects.resources import Resources
-from smp.values import JSON, JSONObject, as_list, as_object
 
 
-def with_status(
+def set_status(
     document: JSONObject, resources: Resources, *, now: datetime
 ) -> JSONObject:
     """Return a CustomResourceDefinition as a server stores it.

@@ -11,10 +11,10 @@ from typing import Final
 
 import msgspec
 
+from smp._values.values import JSON, JSONObject, as_list, as_object, type_name
 from smp.paths import Key, Path
-from smp.server.errors import invalid, required
+from smp.server.errors import invalid, require
 from smp.unions import PROFILES
-from smp.values import JSON, JSONObject, as_list, as_object, type_name
 from smp.violations import Violation, unsupported
 
 BY_VALUE: Final = "fieldMembers"
@@ -75,7 +75,7 @@ class Members:
         # A name that is missing is a problem already.
         self.well_formed = [member for member in self.well_formed if member.name]
         if not self.well_formed and not self.problems:
-            self.problems.append(required(path, "must name at least one field"))
+            self.problems.append(require(path, "must name at least one field"))
 
     def _text(
         self, facets: JSON, name: str, path: Path, default: str | None = None
@@ -88,7 +88,7 @@ class Members:
             return ""
         value = facets.get(name, default)
         if value is None or (value == "" and default is None):
-            self.problems.append(required(path / name))
+            self.problems.append(require(path / name))
         elif not isinstance(value, str):
             self.problems.append(_wrong_type(path / name, value, "string"))
         return value if isinstance(value, str) else ""

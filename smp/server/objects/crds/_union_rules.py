@@ -24,11 +24,12 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
+from smp._values.values import JSON, JSONObject, as_list, as_object, type_name
+from smp.custom_resources import SchemaPlace
 from smp.paths import Key, Path
 from smp.schema.catalog import Catalog
 from smp.schema.rewrite import rewrite
-from smp.server.errors import forbidden, invalid, required
-from smp.server.objects.crds._schema_rules import UNIONS, inner_schemas
+from smp.server.errors import forbidden, invalid, require
 from smp.server.objects.crds._union_members import (
     BY_VALUE,
     SHAPES,
@@ -36,9 +37,9 @@ from smp.server.objects.crds._union_members import (
     Members,
     facet_problems,
 )
-from smp.values import JSON, JSONObject, as_list, as_object, type_name
 from smp.violations import Violation, unsupported
 
+UNIONS: Final = "x-kubernetes-unions"
 _JSON_SCHEMA: Final = (
     "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
 )
@@ -56,14 +57,7 @@ def union_problems(schema: JSON, path: Path) -> Iterator[Violation]:
     check = _ObjectCheck(schema, path)
     check.run()
     yield from check.problems
-    # A key identifies an element of a list of type map, so it cannot be cleared.
-    elements = _ObjectCheck(as_object(schema.get("items")), path / "items")
-    elements.run()
-    for index, key in enumerate(as_list(schema.get("x-kubernetes-list-map-keys"))):
-        if isinstance(key, str) and key in elements.members:
-            at_key = path / "x-kubernetes-list-map-keys" / index
-            yield invalid(at_key, key, "must not be a member of a union")
-    for inner in inner_schemas(schema, path):
+    for inner in SchemaPlace(schema, path).inner():
         if inner.is_condition:
             yield from _condition_problems(inner.schema, inner.path)
         else:
@@ -84,7 +78,7 @@ def accepting_unions(catalog: Catalog) -> Catalog:
     return catalog.with_overlay({"types": {_JSON_SCHEMA: {"fields": fields}}})
 
 
-def without_unions(document: JSONObject) -> JSONObject:
+def drop_unions(document: JSONObject) -> JSONObject:
     """Return a valid CustomResourceDefinition whose schemas declare no unions."""
 
     def without(node: JSONObject) -> JSONObject:
@@ -108,7 +102,7 @@ def _condition_problems(schema: JSON, path: Path) -> Iterator[Violation]:
         return
     if UNIONS in schema:
         yield forbidden(path / UNIONS, "must be undefined to be structural")
-    for inner in inner_schemas(schema, path):
+    for inner in SchemaPlace(schema, path).inner():
         yield from _condition_problems(inner.schema, inner.path)
 
 
@@ -170,12 +164,12 @@ class _ObjectCheck:
         shapes = [shape for shape in SHAPES if shape in union]
         if not shapes:
             problem = f"must name its members in one of {', '.join(SHAPES)}"
-            self.problems.append(required(path, problem))
+            self.problems.append(require(path, problem))
             return
         shape = shapes[0]
         if shape == BY_VALUE and union.get("discriminator", property_) == "":
             problem = f"must be the field that has the values of {BY_VALUE}"
-            self.problems.append(required(path / "discriminator", problem))
+            self.problems.append(require(path / "discriminator", problem))
         members = Members(union[shape], shape, path / shape)
         self.problems += members.problems
         self._check_members(members.well_formed, discriminator)

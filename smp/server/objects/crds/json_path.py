@@ -1,4 +1,4 @@
-r"""The simple JSONPath of the columns and scales of custom resources.
+r"""The simple JSONPath of the columns of custom resources.
 
 A path is a chain of terms, and each turns a list of values into another:
 
@@ -23,9 +23,9 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from smp import codec
+from smp._values import codec
+from smp._values.values import ABSENT, JSON, Absent, as_list, same
 from smp.errors import SmpError
-from smp.values import ABSENT, JSON, Absent, as_list, same
 
 # Finds the first value at a path.
 Find: TypeAlias = "Callable[[JSON], JSON | Absent]"
@@ -113,18 +113,6 @@ def value_finder(path: str) -> Find:
         return values[0] if values else ABSENT
 
     return find
-
-
-def member_names(path: str) -> tuple[str, ...]:
-    """Return the names in a path of members only, such as ``.spec.replicas``.
-
-    Raises JSONPathError.
-    """
-    names = tuple(_member_name(term) for term in _terms(path))
-    # An index or a filter has no name, so the path is not one of members only.
-    if not names or "" in names:
-        raise JSONPathError(f"a path of members is expected, not {path!r}")
-    return names
 
 
 def _terms(path: str) -> Iterator[re.Match[str]]:

@@ -5,14 +5,12 @@ A path is a string of field names with dots between them: ``spec.replicas``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Final, TypeAlias
+from collections.abc import Iterable, Iterator
+from typing import Final
 
+from smp._values.values import JSON, JSONObject, as_object
 from smp.server.objects.fields import objects_in, strings_in, value_at
-from smp.values import JSON, JSONObject, as_object
-
-# The value of a cell that does not depend on the time.
-Show: TypeAlias = Callable[[JSONObject], JSON]
+from smp.server.objects.metadata import metadata_of
 
 # What kubectl prints for an empty list, an optional field and an unknown value.
 NONE: Final = "<none>"
@@ -25,13 +23,28 @@ def at(obj: JSON, path: str) -> JSON:
     return value_at(obj, path.split("."))
 
 
+def values_at(obj: JSON, path: str) -> Iterator[JSON]:
+    """Yield the values at a path, of all elements where it leads through lists."""
+    if isinstance(obj, list):
+        for element in obj:
+            yield from values_at(element, path)
+    elif not path:
+        yield obj
+    elif isinstance(obj, dict):
+        name, _, rest = path.partition(".")
+        if name in obj:
+            yield from values_at(obj[name], rest)
+
+
+def text_of(value: JSON) -> str:
+    """Return a string or a number as text; another value counts as absent."""
+    # In Go an empty string and an absent one are the same.
+    return str(value) if isinstance(value, str | int | float) else ""
+
+
 def text_at(obj: JSON, path: str, absent: str = "") -> str:
     """Return the string or number at a path; the empty string counts as absent."""
-    # In Go an empty string and an absent one are the same.
-    value = at(obj, path)
-    if value == "" or not isinstance(value, str | int | float):
-        return absent
-    return str(value)
+    return text_of(at(obj, path)) or absent
 
 
 def integer_at(obj: JSON, path: str, absent: int = 0) -> int:
@@ -55,6 +68,21 @@ def strings_at(obj: JSON, path: str) -> list[str]:
     return strings_in(at(obj, path))
 
 
+def is_deleted(obj: JSONObject) -> bool:
+    """Tell whether the deletion of an object has begun."""
+    return "deletionTimestamp" in metadata_of(obj)
+
+
+def condition_of(
+    obj: JSON, condition_type: str, path: str = "status.conditions"
+) -> JSONObject | None:
+    """Return the first condition of a type, or None."""
+    found = (
+        each for each in objects_at(obj, path) if each.get("type") == condition_type
+    )
+    return next(found, None)
+
+
 def is_true(obj: JSON, condition_type: str) -> bool:
     """Tell whether a condition of the status is true."""
     return any(
@@ -63,64 +91,14 @@ def is_true(obj: JSON, condition_type: str) -> bool:
     )
 
 
-def joined(texts: Iterable[str], absent: str = "", separator: str = ",") -> str:
+def join(texts: Iterable[str], absent: str = "", separator: str = ",") -> str:
     """Join texts without the empty ones."""
     return separator.join([text for text in texts if text]) or absent
 
 
-def abridged(texts: list[str], count: int, separator: str = ",") -> str:
+def abridge(texts: list[str], count: int, separator: str = ",") -> str:
     """Join the first texts and print how many more there are."""
     # "10.0.0.1,10.0.0.2,10.0.0.3 + 2 more..."
     first = separator.join(texts[:count]) or NONE
     more = len(texts) - count
     return f"{first} + {more} more..." if more > 0 else first
-
-
-def text_of(path: str, absent: str = "") -> Show:
-    """Make a cell of the string or number at a path."""
-
-    def show(obj: JSONObject) -> JSON:
-        return text_at(obj, path, absent)
-
-    return show
-
-
-def integer_of(path: str, absent: int = 0) -> Show:
-    """Make a cell of the integer at a path."""
-
-    def show(obj: JSONObject) -> JSON:
-        return integer_at(obj, path, absent)
-
-    return show
-
-
-def boolean_of(path: str) -> Show:
-    """Make a cell that shows whether the value at a path is true."""
-
-    def show(obj: JSONObject) -> JSON:
-        return at(obj, path) is True
-
-    return show
-
-
-def count_of(*paths: str) -> Show:
-    """Make a cell of the number of fields and elements at some paths."""
-
-    def show(obj: JSONObject) -> JSON:
-        count = 0
-        for path in paths:
-            value = at(obj, path)
-            if isinstance(value, dict | list):
-                count += len(value)
-        return count
-
-    return show
-
-
-def list_of(path: str) -> Show:
-    """Make a cell of the strings in a list."""
-
-    def show(obj: JSONObject) -> JSON:
-        return ",".join(strings_at(obj, path))
-
-    return show

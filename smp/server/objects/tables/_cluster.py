@@ -1,4 +1,4 @@
-"""The cells of nodes, volumes and role bindings, and of events.
+"""The cells of nodes, networks, policies and certificates that no form can show.
 
 Go: the functions named below, in k8s.io/kubernetes,
 pkg/printers/internalversion/printers.go.
@@ -9,25 +9,29 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
+from smp._values.values import JSON, JSONObject, as_text
+from smp.server.objects.fields import strings_in
 from smp.server.objects.metadata import metadata_of
+from smp.server.objects.selectors import selector_text
 from smp.server.objects.tables._cells import (
     NONE,
-    UNKNOWN,
-    Show,
+    UNSET,
+    abridge,
     at,
-    integer_at,
+    condition_of,
+    is_deleted,
     is_true,
-    joined,
+    join,
     object_at,
     objects_at,
     strings_at,
     text_at,
 )
-from smp.server.objects.tables.columns import time_since
-from smp.values import JSON, JSONObject
+from smp.server.objects.tables.columns import human_duration
 
 _ROLE_LABEL_PREFIX: Final = "node-role.kubernetes.io/"
 _ROLE_LABEL: Final = "kubernetes.io/role"
+_DEFAULT_CLASS: Final = "ingressclass.kubernetes.io/is-default-class"
 # In the order in which they are shown.
 _ACCESS_MODES: Final = {
     "ReadWriteOnce": "RWO",
@@ -35,26 +39,25 @@ _ACCESS_MODES: Final = {
     "ReadWriteMany": "RWX",
     "ReadWriteOncePod": "RWOP",
 }
+_SHOWN: Final = 3
+# States of a migration, and of a request for a certificate, by type of condition.
+_MIGRATIONS: Final = frozenset({"Running", "Failed", "Succeeded"})
+_REQUESTS: Final = frozenset({"Issued", "Denied", "Failed"})
 
-# Nodes
 
-
-def node_status(obj: JSONObject) -> JSON:
+def node_status(obj: JSONObject, _now: datetime) -> JSON:
     """Show whether a node is ready and whether it takes new pods (Go: printNode)."""
-    conditions = objects_at(obj, "status.conditions")
     if is_true(obj, "Ready"):
         text = "Ready"
-    elif any(condition.get("type") == "Ready" for condition in conditions):
-        text = "NotReady"
     else:
-        text = "Unknown"
+        text = "NotReady" if condition_of(obj, "Ready") else "Unknown"
     # kubectl cordon sets this field.
     if at(obj, "spec.unschedulable") is True:
         text += ",SchedulingDisabled"
     return text
 
 
-def node_roles(obj: JSONObject) -> JSON:
+def node_roles(obj: JSONObject, _now: datetime) -> JSON:
     """Show the roles of a node, from a label for each or a label with one as its value.
 
     Go: findNodeRoles.
@@ -64,166 +67,176 @@ def node_roles(obj: JSONObject) -> JSON:
     for key in labels:
         if key.startswith(_ROLE_LABEL_PREFIX):
             roles.add(key.removeprefix(_ROLE_LABEL_PREFIX))
-    return joined(sorted(roles), NONE)
+    return join(sorted(roles), NONE)
 
 
-def node_address(address_type: str) -> Show:
-    """Make a cell of the first address of a node of a type.
-
-    Go: getNodeInternalIP, getNodeExternalIP.
-    """
-
-    def show(obj: JSONObject) -> JSON:
-        for address in objects_at(obj, "status.addresses"):
-            if address.get("type") == address_type:
-                return text_at(address, "address")
-        return NONE
-
-    return show
-
-
-def kernel(obj: JSONObject) -> JSON:
-    """Show the kernel of a node and its architecture (Go: printNode)."""
-    version = text_at(obj, "status.nodeInfo.kernelVersion", UNKNOWN)
-    architecture = text_at(obj, "status.nodeInfo.architecture")
-    return f"{version} ({architecture})" if architecture else version
-
-
-# Volumes and their claims
-
-
-def access_modes_of(path: str) -> Show:
-    """Make a cell of the access modes at a path, abbreviated.
+def access_modes(modes: JSON) -> str:
+    """Abbreviate access modes.
 
     Go: helper.GetAccessModesAsString, which has a fixed order and no duplicates.
     """
-
-    def show(obj: JSONObject) -> JSON:
-        modes = strings_at(obj, path)
-        return joined(short for mode, short in _ACCESS_MODES.items() if mode in modes)
-
-    return show
+    found = strings_in(modes)
+    return join(short for mode, short in _ACCESS_MODES.items() if mode in found)
 
 
-def volume_phase(obj: JSONObject) -> JSON:
-    """Show the phase of a volume or a claim.
+def external_ip(obj: JSONObject, now: datetime) -> JSON:
+    """Show the addresses of a service outside of the cluster.
 
-    Go: printPersistentVolume, printPersistentVolumeClaim.
+    Go: getServiceExternalIP.
     """
-    if "deletionTimestamp" in metadata_of(obj):
-        return "Terminating"
-    return text_at(obj, "status.phase")
+    service_type = text_at(obj, "spec.type")
+    external_ips = strings_at(obj, "spec.externalIPs")
+    # An alias for a DNS name has no address.
+    if service_type == "ExternalName":
+        return text_at(obj, "spec.externalName")
+    # The addresses of a load balancer come from its provider, sooner or later.
+    if service_type == "LoadBalancer":
+        return join([load_balancer(obj, now), *external_ips], "<pending>")
+    return join(external_ips, NONE)
 
 
-def bound_claim(obj: JSONObject) -> JSON:
-    """Show the claim that a volume is bound to (Go: printPersistentVolume)."""
-    # A volume without a claim is available.
-    reference = at(obj, "spec.claimRef")
-    if not reference:
-        return ""
-    return f"{text_at(reference, 'namespace')}/{text_at(reference, 'name')}"
+def load_balancer(obj: JSONObject, _now: datetime) -> str:
+    """Show the addresses of a load balancer (Go: ingressLoadBalancerStatusStringer)."""
+    # Some providers give a load balancer a name instead of an address.
+    ingresses = objects_at(obj, "status.loadBalancer.ingress")
+    return join(
+        sorted({text_at(each, "ip", text_at(each, "hostname")) for each in ingresses})
+    )
 
 
-def if_bound(show: Show) -> Show:
-    """Make a cell that is empty for a claim without a volume.
+def endpoints(obj: JSONObject, _now: datetime) -> JSON:
+    """Show the first addresses of endpoints, each with each port.
 
-    Go: printPersistentVolumeClaim, for the capacity and the access modes.
+    Go: formatEndpoints.
     """
-
-    def show_if_bound(obj: JSONObject) -> JSON:
-        return show(obj) if text_at(obj, "spec.volumeName") else ""
-
-    return show_if_bound
-
-
-# Role bindings
-
-
-def bound_role(obj: JSONObject) -> JSON:
-    """Show the role of a binding (Go: printRoleBinding, printClusterRoleBinding)."""
-    role = at(obj, "roleRef")
-    return f"{text_at(role, 'kind')}/{text_at(role, 'name')}"
-
-
-def subjects_of(kind: str) -> Show:
-    """Make a cell of the subjects of a binding that are of a kind."""
-
-    def show(obj: JSONObject) -> JSON:
-        texts = []
-        for subject in objects_at(obj, "subjects"):
-            if subject.get("kind") == kind:
-                text = text_at(subject, "name")
-                # Users and groups have no namespace.
-                if kind == "ServiceAccount":
-                    text = f"{text_at(subject, 'namespace')}/{text}"
-                texts.append(text)
-        return joined(texts, separator=", ")
-
-    return show
+    texts = []
+    for subset in objects_at(obj, "subsets"):
+        addresses = [
+            text_at(address, "ip") for address in objects_at(subset, "addresses")
+        ]
+        ports = objects_at(subset, "ports")
+        # A headless service may have no ports.
+        if not ports:
+            texts += addresses
+        for port in ports:
+            suffix = f":{port['port']}" if "port" in port else ""
+            texts += [address + suffix for address in addresses]
+    return abridge(texts, _SHOWN)
 
 
-# Events (Go: printEvent). Each of them may come from the older reporters, which count
-# in "count" and "lastTimestamp", or the newer ones, which count in "series".
+def ingress_hosts(obj: JSONObject, _now: datetime) -> JSON:
+    """Show the first hosts of an ingress, ``*`` for all hosts (Go: formatHosts)."""
+    rules = objects_at(obj, "spec.rules")
+    hosts = [text_at(rule, "host") for rule in rules if rule.get("host")]
+    text = join(hosts[:_SHOWN], "*")
+    # What follows is counted in rules, with and without a host.
+    if len(hosts) >= _SHOWN and len(rules) > _SHOWN:
+        text += f" + {len(rules) - _SHOWN} more..."
+    return text
 
 
-def event_object(obj: JSONObject) -> JSON:
-    """Show the object that an event is about: ``pod/web``."""
-    kind = text_at(obj, "involvedObject.kind").lower()
-    name = text_at(obj, "involvedObject.name")
-    return f"{kind}/{name}" if name else kind
+def ingress_class_name(obj: JSONObject, _now: datetime) -> JSON:
+    """Show the name of an ingress class, and whether it is the default one."""
+    name = as_text(metadata_of(obj).get("name"))
+    annotations = object_at(obj, "metadata.annotations")
+    return f"{name} (default)" if annotations.get(_DEFAULT_CLASS) == "true" else name
 
 
-def event_source(obj: JSONObject) -> JSON:
-    """Show the component that reported an event, and where it runs.
+def quota_requests(obj: JSONObject, _now: datetime) -> JSON:
+    """Show what is used of a quota but of limits (Go: printResourceQuota)."""
+    return _quota(obj, limits=False)
 
-    Go: formatEventSource.
+
+def quota_limits(obj: JSONObject, _now: datetime) -> JSON:
+    """Show what is used of the limits of a quota (Go: printResourceQuota)."""
+    return _quota(obj, limits=True)
+
+
+def _quota(obj: JSONObject, *, limits: bool) -> str:
+    hard, used = object_at(obj, "status.hard"), object_at(obj, "status.used")
+    # "limits.cpu" is a limit, "requests.cpu" and "pods" are requests.
+    names = [name for name in sorted(hard) if name.startswith("limits.") == limits]
+    return ", ".join(f"{name}: {used.get(name, 0)}/{hard[name]}" for name in names)
+
+
+def param_ref(obj: JSONObject, _now: datetime) -> JSON:
+    """Show the parameters of the binding of a policy."""
+    reference = object_at(obj, "spec.paramRef")
+    # Parameters are named, or selected by their labels.
+    name = text_at(reference, "name")
+    if name:
+        return f"{text_at(reference, 'namespace', '*')}/{name}"
+    selector = reference.get("selector")
+    return selector_text(selector) if selector else UNSET
+
+
+def claim_state(obj: JSONObject, _now: datetime) -> JSON:
+    """Show what became of a claim (Go: resourceClaimState)."""
+    states = ["deleted"] if is_deleted(obj) else []
+    if isinstance(at(obj, "status.allocation"), dict):
+        states.append("allocated")
+        if objects_at(obj, "status.reservedFor"):
+            states.append("reserved")
+    elif not states:
+        states.append("pending")
+    return ",".join(states)
+
+
+def request_state(obj: JSONObject, _now: datetime) -> JSON:
+    """Show what became of a request for a certificate (Go: extractCSRStatus)."""
+    types = {each.get("type") for each in objects_at(obj, "status.conditions")}
+    # A denial counts more than an approval.
+    state = "Pending"
+    if "Approved" in types:
+        state = "Approved"
+    if "Denied" in types:
+        state = "Denied"
+    if "Failed" in types:
+        state += ",Failed"
+    if text_at(obj, "status.certificate"):
+        state += ",Issued"
+    return state
+
+
+def find_requested_duration(obj: JSONObject, _now: datetime) -> JSON:
+    """Show for how long a certificate is asked for."""
+    seconds = at(obj, "spec.expirationSeconds")
+    return human_duration(seconds) if isinstance(seconds, int) else NONE
+
+
+def pod_request_state(obj: JSONObject, _now: datetime) -> JSON:
+    """Show what became of a Pod's request for a certificate."""
+    state = "Pending"
+    for condition in objects_at(obj, "status.conditions"):
+        if condition.get("type") in _REQUESTS:
+            state = text_at(condition, "type")
+    return state
+
+
+def migration_state(obj: JSONObject, _now: datetime) -> JSON:
+    """Show how far a migration is (Go: printStorageVersionMigration)."""
+    state = "Unknown"
+    for condition in objects_at(obj, "status.conditions"):
+        if condition.get("status") == "True" and condition.get("type") in _MIGRATIONS:
+            state = text_at(condition, "type")
+    return state
+
+
+def component_health(obj: JSONObject, _now: datetime) -> JSON:
+    """Show whether a component is healthy (Go: printComponentStatus)."""
+    condition = condition_of(obj, "Healthy", "conditions")
+    if condition is None:
+        return "Unknown"
+    return "Healthy" if condition.get("status") == "True" else "Unhealthy"
+
+
+def api_service_available(obj: JSONObject, _now: datetime) -> JSON:
+    """Show whether an API is available, and why not.
+
+    Go: kube-aggregator, apiservice.REST.ConvertToTable.
     """
-    # The newer fields are used where the older ones are empty.
-    component = text_at(obj, "source.component", text_at(obj, "reportingComponent"))
-    host = text_at(obj, "source.host", text_at(obj, "reportingInstance"))
-    return joined([component, host], separator=", ")
-
-
-def event_message(obj: JSONObject) -> JSON:
-    """Show the message of an event without the space around it."""
-    return text_at(obj, "message").strip()
-
-
-def event_last_seen(obj: JSONObject, now: datetime) -> JSON:
-    """Show how long ago an event was last seen."""
-    # An event that happened once has no series, and a new one no lastTimestamp.
-    for path in ("series.lastObservedTime", "lastTimestamp"):
-        if time := at(obj, path):
-            return time_since(time, now)
-    return event_first_seen(obj, now)
-
-
-def event_first_seen(obj: JSONObject, now: datetime) -> JSON:
-    """Show how long ago an event was first seen."""
-    return time_since(at(obj, "firstTimestamp") or at(obj, "eventTime"), now)
-
-
-def event_count(obj: JSONObject) -> JSON:
-    """Show how often an event was seen; a new reporter leaves out a count of 1."""
-    return integer_at(obj, "series.count") or integer_at(obj, "count") or 1
-
-
-# The fields of an Event of events.k8s.io, by what the core group calls them.
-_CORE_EVENT: Final = {
-    "involvedObject": "regarding",
-    "message": "note",
-    "source": "deprecatedSource",
-    "firstTimestamp": "deprecatedFirstTimestamp",
-    "lastTimestamp": "deprecatedLastTimestamp",
-    "count": "deprecatedCount",
-    "reportingComponent": "reportingController",
-}
-
-
-def as_core_event(obj: JSONObject) -> JSONObject:
-    """Return an Event of events.k8s.io as the core group has it.
-
-    Go: Convert_v1_Event_To_core_Event in pkg/apis/events/v1.
-    """
-    renamed = {name: obj[other] for name, other in _CORE_EVENT.items() if other in obj}
-    return {**obj, **renamed}
+    condition = condition_of(obj, "Available")
+    if condition is None:
+        return "Unknown"
+    status, reason = text_at(condition, "status"), text_at(condition, "reason")
+    return status if status == "True" or not reason else f"{status} ({reason})"

@@ -23,17 +23,17 @@ from datetime import datetime
 
 import msgspec
 
-from smp.server.objects.metadata import metadata_of
+from smp._values.values import JSON, JSONObject
 from smp.server.objects.tables._cells import (
     NONE,
     at,
     integer_at,
+    is_deleted,
     is_true,
     objects_at,
     text_at,
 )
 from smp.server.objects.tables.columns import time_since
-from smp.values import JSON, JSONObject
 
 
 class _Summary(msgspec.Struct, frozen=True):
@@ -81,15 +81,15 @@ class _InitSummary:
         self.sidecar_restarts = _Restarts()
 
 
-def ready(pod: JSONObject, _now: datetime) -> JSON:
+def pod_ready(pod: JSONObject, _now: datetime) -> JSON:
     """Show how many containers are ready, of how many; sidecars count as containers."""
     total = len(objects_at(pod, "spec.containers")) + len(_sidecars(pod))
     return f"{_summarize(pod).ready}/{total}"
 
 
-def status(pod: JSONObject, _now: datetime) -> JSON:
+def pod_status(pod: JSONObject, _now: datetime) -> JSON:
     """Show the state of the pod in one word."""
-    if "deletionTimestamp" in metadata_of(pod):
+    if is_deleted(pod):
         # The node controller sets this reason on the pods of an unreachable node.
         if text_at(pod, "status.reason") == "NodeLost":
             return "Unknown"
@@ -99,7 +99,7 @@ def status(pod: JSONObject, _now: datetime) -> JSON:
     return _summarize(pod).reason
 
 
-def restarts(pod: JSONObject, now: datetime) -> JSON:
+def pod_restarts(pod: JSONObject, now: datetime) -> JSON:
     """Show how often containers were restarted, and how long ago the last time was."""
     summary = _summarize(pod)
     if not summary.restarts or not summary.last_restart:
@@ -107,21 +107,13 @@ def restarts(pod: JSONObject, now: datetime) -> JSON:
     return f"{summary.restarts} ({time_since(summary.last_restart, now)} ago)"
 
 
-def readiness_gates(pod: JSONObject, _now: datetime) -> JSON:
+def pod_readiness_gates(pod: JSONObject, _now: datetime) -> JSON:
     """Show how many readiness gates have a true condition, of how many."""
     gates = objects_at(pod, "spec.readinessGates")
     if not gates:
         return NONE
     is_open = [is_true(pod, text_at(gate, "conditionType")) for gate in gates]
     return f"{is_open.count(True)}/{len(gates)}"
-
-
-def ip(pod: JSONObject) -> JSON:
-    """Show the first address of a pod."""
-    addresses = objects_at(pod, "status.podIPs")
-    if addresses:
-        return text_at(addresses[0], "ip")
-    return text_at(pod, "status.podIP", NONE)
 
 
 def _sidecars(pod: JSONObject) -> list[JSONObject]:

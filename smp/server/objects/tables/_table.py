@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Final, Literal, TypeAlias
 
+from smp._values.values import JSON, JSONObject
 from smp.server.errors import StatusError
 from smp.server.objects.metadata import metadata_of
 from smp.server.objects.tables.columns import Column
-from smp.values import JSON, JSONObject
 
 Include: TypeAlias = Literal["None", "Metadata", "Object"]
 

@@ -9,53 +9,30 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from smp.server.objects.metadata import metadata_of
+from smp._values.times import read_time
+from smp._values.values import JSON, JSONObject
 from smp.server.objects.tables._cells import (
-    NONE,
     UNKNOWN,
-    Show,
-    abridged,
+    abridge,
     at,
     integer_at,
+    is_deleted,
     is_true,
-    joined,
     objects_at,
     text_at,
 )
 from smp.server.objects.tables.columns import time_since, time_until
-from smp.times import read_time
-from smp.values import JSON, JSONObject
 
 _SHOWN_METRICS: Final = 2
 
 
-def containers_of(template: str, field: str) -> Show:
-    """Make a cell of one field of each container (Go: layoutContainerCells).
-
-    ``template`` is the path of the pod template.
-    """
-
-    def show(obj: JSONObject) -> JSON:
-        containers = objects_at(obj, f"{template}.spec.containers")
-        return joined(text_at(container, field) for container in containers)
-
-    return show
-
-
-def ready_replicas(obj: JSONObject) -> JSON:
-    """Show how many replicas are ready, of how many (Go: printDeployment)."""
-    # An API server would have set the default of 1.
-    wanted = integer_at(obj, "spec.replicas", 1)
-    return f"{integer_at(obj, 'status.readyReplicas')}/{wanted}"
-
-
-def job_status(obj: JSONObject) -> JSON:
+def job_status(obj: JSONObject, _now: datetime) -> JSON:
     """Show in one word what a job is doing (Go: printJob)."""
     # The end of a job counts more than its deletion, and that more than the rest.
     for condition_type in ("Complete", "Failed"):
         if is_true(obj, condition_type):
             return condition_type
-    if "deletionTimestamp" in metadata_of(obj):
+    if is_deleted(obj):
         return "Terminating"
     for condition_type in ("Suspended", "FailureTarget", "SuccessCriteriaMet"):
         if is_true(obj, condition_type):
@@ -63,7 +40,7 @@ def job_status(obj: JSONObject) -> JSON:
     return "Running"
 
 
-def job_completions(obj: JSONObject) -> JSON:
+def job_completions(obj: JSONObject, _now: datetime) -> JSON:
     """Show how many pods of a job have succeeded, of how many (Go: printJob)."""
     succeeded = integer_at(obj, "status.succeeded")
     wanted = integer_at(obj, "spec.completions", 1)
@@ -86,24 +63,12 @@ def job_duration(obj: JSONObject, now: datetime) -> JSON:
     return time_since(start, now) if end is None else time_until(start, end[0])
 
 
-def is_suspended(obj: JSONObject) -> JSON:
+def is_suspended(obj: JSONObject, _now: datetime) -> JSON:
     """Show whether a cron job is suspended, as a word (Go: printBoolPtr)."""
     return str(at(obj, "spec.suspend") is True)
 
 
-def last_schedule(obj: JSONObject, now: datetime) -> JSON:
-    """Show how long ago a cron job last started a job (Go: printCronJob)."""
-    time = at(obj, "status.lastScheduleTime")
-    return time_since(time, now) if time else NONE
-
-
-def scale_target(obj: JSONObject) -> JSON:
-    """Show what an autoscaler scales (Go: printHorizontalPodAutoscaler)."""
-    target = at(obj, "spec.scaleTargetRef")
-    return f"{text_at(target, 'kind')}/{text_at(target, 'name')}"
-
-
-def metrics(obj: JSONObject) -> JSON:
+def autoscaler_metrics(obj: JSONObject, _now: datetime) -> JSON:
     """Show what an autoscaler measures and aims at (Go: formatHPAMetrics)."""
     specs = objects_at(obj, "spec.metrics")
     statuses = objects_at(obj, "status.currentMetrics")
@@ -112,7 +77,7 @@ def metrics(obj: JSONObject) -> JSON:
         # A metric and its status have the same place in their lists.
         status = statuses[index] if index < len(statuses) else {}
         texts.append(_metric(spec, status))
-    return abridged(texts, _SHOWN_METRICS, ", ")
+    return abridge(texts, _SHOWN_METRICS, ", ")
 
 
 def _metric(spec: JSONObject, status: JSONObject) -> str:

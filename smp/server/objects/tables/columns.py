@@ -12,9 +12,9 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from smp._values.times import read_time
+from smp._values.values import JSON, JSONObject
 from smp.server.objects.metadata import metadata_of
-from smp.times import read_time
-from smp.values import JSON, JSONObject
 
 # The value of a cell, from an object and the current time.
 Cell: TypeAlias = Callable[[JSONObject, datetime], JSON]

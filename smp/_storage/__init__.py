@@ -1,0 +1,1 @@
+"""What an API server does with an object before it stores it, in its order."""

@@ -1,0 +1,218 @@
+"""Messages to JSON: one pass over the bytes, with the fields of each message.
+
+A message that comes twice is merged, of a scalar the last value counts, and unknown
+fields are skipped. Go: the methods Unmarshal in generated.pb.go of k8s.io/api.
+
+This module is compiled with mypyc (hatch_build.py).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from smp._storage.protobuf._errors import ProtobufError, ProtobufTooLargeError
+from smp._storage.protobuf._messages import (
+    DOUBLE,
+    EITHER,
+    INLINE,
+    INT_64,
+    ITEMS,
+    LENGTH,
+    LIST,
+    MAP,
+    MICRO_TIME,
+    OBJECT,
+    TIME,
+    Message,
+)
+from smp._storage.protobuf._printing import finite, printed
+from smp._storage.protobuf.wire import (
+    LENGTH_64,
+    double,
+    int_32,
+    integer,
+    scalar,
+    skip,
+    span,
+    varint,
+)
+from smp._values.steps import count_steps
+from smp._values.values import JSON, MAX_LEVELS, JSONObject, as_text
+
+_END_GROUP: Final = 4
+# A tag of one byte; longer ones have this bit.
+_CONTINUES: Final = 0x80
+# The number of the value in an entry of a map.
+_VALUE: Final = 2
+# What an element takes in JSON at least: a digit and a comma.
+_ELEMENT: Final = 2
+_TIMES: Final = frozenset({TIME, MICRO_TIME})
+
+
+def decoded(data: bytes, start: int, end: int, message: Message, limit: int) -> JSON:
+    """Return what is printed of the message between two offsets.
+
+    Raises ProtobufError, RecursionError, and ProtobufTooLargeError for what has more
+    bytes in JSON than the limit.
+    """
+    reader = Reader(data, limit)
+    return reader.value(start, end, message, None, MAX_LEVELS)
+
+
+class Reader:
+    """Reads messages; ``left`` is how long the rest may be in JSON."""
+
+    def __init__(self, data: bytes, left: int) -> None:
+        self.data = data
+        self.left = left
+
+    def value(
+        self, start: int, end: int, message: Message, before: JSON, levels: int
+    ) -> JSON:
+        """Return what is printed of a message; ``before`` is what it is merged with."""
+        self.take(message.size)
+        if message.form != OBJECT:
+            return self.special(start, end, message, before, levels)
+        # Merged into what was read before. The zero value is shared: never change it.
+        if isinstance(before, dict) and before is not message.zero:
+            self.fields(start, end, message, before, levels)
+            return before
+        if start == end:
+            # Shared: of many empty elements there is one in memory.
+            return message.zero
+        obj: JSONObject = {}
+        self.fields(start, end, message, obj, levels)
+        return obj
+
+    def special(
+        self, start: int, end: int, message: Message, before: JSON, levels: int
+    ) -> JSON:
+        """Return what Go prints by a method of its own (MarshalJSON)."""
+        parts: JSONObject = {}
+        self.fields(start, end, message, parts, levels)
+        if message.form == EITHER:
+            return message.first(parts)
+        if message.form == ITEMS:
+            return parts.get("items", [])
+        # Go: Time.Unmarshal sets the zero time only where there are no bytes at all.
+        if parts or (message.form in _TIMES and start < end):
+            return printed(message.form, parts)
+        # Go: the methods Unmarshal of the others do not reset what was read before.
+        if before is None or message.form in _TIMES:
+            return message.zero
+        return before
+
+    def fields(
+        self, start: int, end: int, message: Message, obj: JSONObject, levels: int
+    ) -> None:
+        """Read the fields of a message into an object."""
+        if not levels:
+            raise RecursionError
+        # A field has at least two bytes.
+        count_steps((end - start) // 2)
+        data = self.data
+        tags = message.tags
+        at = start
+        while at < end:
+            # Fields up to number 15 have a tag of one byte.
+            tag = data[at]
+            at += 1
+            if tag >= _CONTINUES:
+                tag, at = varint(data, at - 1, end)
+            field = tags.get(tag)
+            if field is None:
+                at = self.unlisted(tag, at, end, message, obj)
+                continue
+            value: JSON
+            if field.form <= INT_64:
+                number, at = varint(data, at, end)
+                value = integer(number, field.form)
+            elif field.form == DOUBLE:
+                value = finite(double(data, at, end))
+                at += LENGTH_64
+            else:
+                start, at = span(data, at, end)
+                inner = field.message
+                if inner is None:
+                    value = scalar(data, start, at, field.form)
+                elif field.count == MAP:
+                    self.entry(start, at, field.name, inner, obj, levels)
+                    continue
+                elif field.count == INLINE:
+                    self.fields(start, at, inner, obj, levels - 1)
+                    continue
+                else:
+                    before = None if field.count == LIST else obj.get(field.name)
+                    value = self.value(start, at, inner, before, levels - 1)
+            if field.count == LIST:
+                self.append(obj, field.name, value)
+            # An encoder of gogo/protobuf writes zero values; Go drops them (omitempty).
+            elif field.drops_zero and not value:
+                obj.pop(field.name, None)
+            else:
+                obj[field.name] = value
+        for name, zero in message.zeros:
+            if name not in obj:
+                obj[name] = zero
+
+    def take(self, size: int) -> None:
+        """Count what is read. Raises ProtobufTooLargeError."""
+        self.left -= size
+        if self.left < 0:
+            raise ProtobufTooLargeError("the object is too large")
+
+    def append(self, obj: JSONObject, name: str, value: JSON) -> None:
+        """Add an element to the list of a field, which may come in many pieces."""
+        self.take(_ELEMENT)
+        elements = obj.get(name)
+        if isinstance(elements, list):
+            elements.append(value)
+        else:
+            obj[name] = [value]
+
+    def entry(
+        self,
+        start: int,
+        end: int,
+        name: str,
+        message: Message,
+        obj: JSONObject,
+        levels: int,
+    ) -> None:
+        """Read an entry of a map: a message with a key and a value."""
+        self.take(_ELEMENT)
+        pair: JSONObject = {}
+        self.fields(start, end, message, pair, levels - 1)
+        entries = obj.get(name)
+        if not isinstance(entries, dict):
+            entries = {}
+            obj[name] = entries
+        # Both may be absent (protobuf, Encoding: maps).
+        if "value" not in pair:
+            pair["value"] = message.numbers[_VALUE].zero()
+        entries[as_text(pair["key"])] = pair["value"]
+
+    def unlisted(
+        self, tag: int, at: int, end: int, message: Message, obj: JSONObject
+    ) -> int:
+        """Read a field with a tag that is not in the table; return where it ends."""
+        wire_type = tag & 7
+        # Go: the number is an int32.
+        number = int_32(tag >> 3)
+        if wire_type == _END_GROUP:
+            raise ProtobufError("proto: wiretype end group for non-group")
+        if number <= 0:
+            raise ProtobufError(f"proto: illegal tag {number} (wire type {wire_type})")
+        field = message.numbers.get(number)
+        if field is None:
+            return skip(self.data, at, end, wire_type)
+        # Repeated integers may come in one field (protobuf, Encoding: packed).
+        is_packed = field.count == LIST and field.form <= INT_64
+        if not is_packed or wire_type != LENGTH:
+            name = field.name
+            raise ProtobufError(f"proto: wrong wireType = {wire_type} for field {name}")
+        at, stop = span(self.data, at, end)
+        while at < stop:
+            element, at = varint(self.data, at, stop)
+            self.append(obj, field.name, integer(element, field.form))
+        return stop

@@ -1,0 +1,330 @@
+"""HorizontalPodAutoscalers of autoscaling/v1, converted from and to autoscaling/v2.
+
+v1 has one metric, the CPU utilization, in fields of its own. All else that v2 has is in
+annotations of a v1 object, so that nothing is lost between the versions: the metrics in
+a shape of v1, in which what v2 has in ``metric``, ``target`` and ``current`` is one
+level up, and the behavior with the names of Go's fields.
+Go: k8s.io/kubernetes, pkg/apis/autoscaling/v1/conversion.go.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from smp._values.codec import decode, encode
+from smp._values.values import JSON, JSONObject, as_list, as_object, as_text
+from smp.errors import SmpError
+from smp.paths import Path
+
+# The fields of Go's HPAScalingRules and HPAScalingPolicy, in their order.
+_RULES: Final = (
+    "StabilizationWindowSeconds",
+    "SelectPolicy",
+    "Policies",
+    "Tolerance",
+)
+_POLICY: Final = ("Type", "Value", "PeriodSeconds")
+_METRICS: Final = "autoscaling.alpha.kubernetes.io/metrics"
+_CURRENT_METRICS: Final = "autoscaling.alpha.kubernetes.io/current-metrics"
+_CONDITIONS: Final = "autoscaling.alpha.kubernetes.io/conditions"
+_BEHAVIOR: Final = "autoscaling.alpha.kubernetes.io/behavior"
+# Go: pkg/apis/autoscaling, DefaultCPUUtilization.
+_USUAL_UTILIZATION: Final = 80
+_ANNOTATIONS: Final = (_METRICS, _CURRENT_METRICS, _CONDITIONS, _BEHAVIOR)
+
+# What v1 has elsewhere than v2: the path in v1, the path in v2.
+AUTOSCALER_FIELDS: Final = (
+    (
+        Path(("spec", "targetCPUUtilizationPercentage")),
+        Path(("spec", "metrics")),
+    ),
+    (Path(("metadata", "annotations", _METRICS)), Path(("spec", "metrics"))),
+    (Path(("metadata", "annotations", _BEHAVIOR)), Path(("spec", "behavior"))),
+    (
+        Path(("status", "currentCPUUtilizationPercentage")),
+        Path(("status", "currentMetrics")),
+    ),
+    (
+        Path(("metadata", "annotations", _CURRENT_METRICS)),
+        Path(("status", "currentMetrics")),
+    ),
+    (
+        Path(("metadata", "annotations", _CONDITIONS)),
+        Path(("status", "conditions")),
+    ),
+)
+
+# Where v2 has a member of v1, for each type of metric: what is the same in spec and
+# status, what a spec has, what a status has.
+_SHARED: Final[dict[str, dict[str, tuple[str, ...]]]] = {
+    "resource": {"name": ("name",)},
+    "containerResource": {"name": ("name",), "container": ("container",)},
+    "pods": {"metricName": ("metric", "name"), "selector": ("metric", "selector")},
+    "object": {
+        "target": ("describedObject",),
+        "metricName": ("metric", "name"),
+        "selector": ("metric", "selector"),
+    },
+    "external": {
+        "metricName": ("metric", "name"),
+        "metricSelector": ("metric", "selector"),
+    },
+}
+_OF_SPEC: Final[dict[str, dict[str, tuple[str, ...]]]] = {
+    "resource": {
+        "targetAverageUtilization": ("target", "averageUtilization"),
+        "targetAverageValue": ("target", "averageValue"),
+    },
+    "containerResource": {
+        "targetAverageUtilization": ("target", "averageUtilization"),
+        "targetAverageValue": ("target", "averageValue"),
+    },
+    "pods": {"targetAverageValue": ("target", "averageValue")},
+    "object": {
+        "targetValue": ("target", "value"),
+        "averageValue": ("target", "averageValue"),
+    },
+    "external": {
+        "targetValue": ("target", "value"),
+        "targetAverageValue": ("target", "averageValue"),
+    },
+}
+_OF_STATUS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
+    "resource": {
+        "currentAverageUtilization": ("current", "averageUtilization"),
+        "currentAverageValue": ("current", "averageValue"),
+    },
+    "containerResource": {
+        "currentAverageUtilization": ("current", "averageUtilization"),
+        "currentAverageValue": ("current", "averageValue"),
+    },
+    "pods": {"currentAverageValue": ("current", "averageValue")},
+    "object": {
+        "currentValue": ("current", "value"),
+        "averageValue": ("current", "averageValue"),
+    },
+    "external": {
+        "currentValue": ("current", "value"),
+        "currentAverageValue": ("current", "averageValue"),
+    },
+}
+
+
+def autoscaler_to_v2(obj: JSONObject) -> JSONObject:
+    """Convert an autoscaler of v1 to v2."""
+    spec = {**as_object(obj.get("spec"))}
+    status = {**as_object(obj.get("status"))}
+    metadata, annotations = _drop_annotations(obj)
+
+    metrics = [
+        _to_v2(as_object(metric), _OF_SPEC) for metric in _listed(annotations, _METRICS)
+    ]
+    utilization = spec.pop("targetCPUUtilizationPercentage", None)
+    if utilization is None and not metrics:
+        # Not a default of v1: the conversion fills it in.
+        utilization = _USUAL_UTILIZATION
+    if utilization is not None:
+        target: JSONObject = {"type": "Utilization", "averageUtilization": utilization}
+        metrics.append(
+            {"type": "Resource", "resource": {"name": "cpu", "target": target}}
+        )
+    spec["metrics"] = [*metrics]
+    behavior = _read(annotations, _BEHAVIOR)
+    if isinstance(behavior, dict):
+        spec["behavior"] = _from_internal(behavior)
+        if not spec["behavior"]:
+            # Go moves one that has nothing to no field.
+            del spec["behavior"]
+
+    current = [
+        _to_v2(as_object(metric), _OF_STATUS)
+        for metric in _listed(annotations, _CURRENT_METRICS)
+    ]
+    # What Go always prints of a status, and what it does not.
+    status = {"currentMetrics": None, "desiredReplicas": 0, **status}
+    if not status.get("currentReplicas"):
+        status.pop("currentReplicas", None)
+    # The annotation has more of the same: the value beside the utilization.
+    utilization = status.pop("currentCPUUtilizationPercentage", None)
+    if utilization is not None:
+        value: JSONObject = {"averageUtilization": utilization}
+        cpu: JSONObject = {
+            "type": "Resource",
+            "resource": {"name": "cpu", "current": value},
+        }
+        current = current or [cpu]
+    if current:
+        status["currentMetrics"] = [*current]
+    conditions = _listed(annotations, _CONDITIONS)
+    if conditions:
+        status["conditions"] = conditions
+    return _join(obj, "autoscaling/v2", metadata, spec, status)
+
+
+def autoscaler_to_v1(obj: JSONObject) -> JSONObject:
+    """Convert an autoscaler of v2 to v1."""
+    spec = {**as_object(obj.get("spec"))}
+    status = {**as_object(obj.get("status"))}
+    metadata, _annotations = _drop_annotations(obj)
+    added: JSONObject = {}
+
+    others: list[JSON] = []
+    for metric in as_list(spec.pop("metrics", [])):
+        resource = as_object(as_object(metric).get("resource"))
+        utilization = as_object(resource.get("target")).get("averageUtilization")
+        if resource.get("name") == "cpu" and utilization is not None:
+            spec["targetCPUUtilizationPercentage"] = utilization
+        else:
+            others.append(_to_v1(as_object(metric), _OF_SPEC))
+    if others:
+        added[_METRICS] = encode(others).decode()
+    if "behavior" in spec:
+        behavior = _internal_behavior(as_object(spec.pop("behavior")))
+        added[_BEHAVIOR] = encode(behavior).decode()
+
+    # What Go always prints of a status.
+    status = {"currentReplicas": 0, "desiredReplicas": 0, **status}
+    current = as_list(status.pop("currentMetrics", []))
+    for metric in current:
+        resource = as_object(as_object(metric).get("resource"))
+        utilization = as_object(resource.get("current")).get("averageUtilization")
+        if resource.get("name") == "cpu" and utilization is not None:
+            status["currentCPUUtilizationPercentage"] = utilization
+    if current:
+        shown: JSON = [_to_v1(as_object(metric), _OF_STATUS) for metric in current]
+        added[_CURRENT_METRICS] = encode(shown).decode()
+    if "conditions" in status:
+        added[_CONDITIONS] = encode(status.pop("conditions")).decode()
+
+    if added:
+        metadata["annotations"] = {**as_object(metadata.get("annotations")), **added}
+    return _join(obj, "autoscaling/v1", metadata, spec, status)
+
+
+def _join(
+    obj: JSONObject,
+    api_version: str,
+    metadata: JSONObject,
+    spec: JSONObject,
+    status: JSONObject,
+) -> JSONObject:
+    """Return an object with other parts; one that it does not have stays absent."""
+    joined = {**obj, "apiVersion": api_version, "metadata": metadata}
+    if "spec" in obj or spec:
+        joined["spec"] = spec
+    if "status" in obj or status:
+        joined["status"] = status
+    return joined
+
+
+def _drop_annotations(obj: JSONObject) -> tuple[JSONObject, JSONObject]:
+    """Return the metadata without those of the conversion, and all annotations."""
+    metadata = {**as_object(obj.get("metadata"))}
+    annotations = as_object(metadata.get("annotations"))
+    kept = {
+        name: value for name, value in annotations.items() if name not in _ANNOTATIONS
+    }
+    if kept:
+        metadata["annotations"] = kept
+    elif len(annotations) > len(kept):
+        del metadata["annotations"]
+    return metadata, annotations
+
+
+def _read(annotations: JSONObject, name: str) -> JSON:
+    # Go ignores an annotation that is not what it should be.
+    try:
+        return decode(as_text(annotations.get(name, "null")).encode())
+    except SmpError:
+        return None
+
+
+def _listed(annotations: JSONObject, name: str) -> list[JSON]:
+    value = _read(annotations, name)
+    return value if isinstance(value, list) else []
+
+
+def _to_v2(metric: JSONObject, members: dict[str, dict[str, tuple[str, ...]]]) -> JSON:
+    converted: JSONObject = {"type": metric.get("type", "")}
+    for kind, of_kind in members.items():
+        if not isinstance(metric.get(kind), dict):
+            continue
+        source = as_object(metric[kind])
+        place: dict[str, JSONObject] = {"metric": {}, "target": {}, "current": {}}
+        result: JSONObject = {}
+        for name, path in {**_SHARED[kind], **of_kind}.items():
+            if name in source and len(path) == 1:
+                result[path[0]] = source[name]
+            elif name in source:
+                place[path[0]][path[1]] = source[name]
+        if place["target"]:
+            place["target"]["type"] = _target_type(kind, place["target"])
+        result |= {name: value for name, value in place.items() if value}
+        converted[kind] = result
+    return converted
+
+
+def _target_type(kind: str, target: JSONObject) -> str:
+    if "averageUtilization" in target:
+        return "Utilization"
+    # With both values that of an object is an average, and that of an external metric
+    # is not.
+    decisive = "averageValue" if kind == "object" else "value"
+    if decisive in target:
+        return decisive[0].upper() + decisive[1:]
+    return "Value" if "value" in target else "AverageValue"
+
+
+def _to_v1(metric: JSONObject, members: dict[str, dict[str, tuple[str, ...]]]) -> JSON:
+    converted: JSONObject = {"type": metric.get("type", "")}
+    for kind, of_kind in members.items():
+        if not isinstance(metric.get(kind), dict):
+            continue
+        result: JSONObject = {}
+        for name, path in {**_SHARED[kind], **of_kind}.items():
+            value: JSON = metric[kind]
+            for step in path:
+                value = as_object(value).get(step)
+            if value is not None:
+                result[name] = value
+        converted[kind] = result
+    return converted
+
+
+def _internal_behavior(behavior: JSONObject) -> JSONObject:
+    """Return a behavior as Go prints its internal type, which has no JSON names."""
+    internal: JSONObject = {}
+    for name in ("ScaleUp", "ScaleDown"):
+        rules = behavior.get(_of_json(name))
+        if not isinstance(rules, dict):
+            internal[name] = None
+            continue
+        internal[name] = _add_fields(rules, _RULES)
+        if isinstance(rules.get("policies"), list):
+            policies = [
+                _add_fields(as_object(policy), _POLICY)
+                for policy in as_list(rules["policies"])
+            ]
+            internal[name] = {**as_object(internal[name]), "Policies": [*policies]}
+    return internal
+
+
+def _add_fields(value: JSONObject, names: tuple[str, ...]) -> JSONObject:
+    return {name: value.get(_of_json(name)) for name in names}
+
+
+def _of_json(name: str) -> str:
+    return name[0].lower() + name[1:]
+
+
+def _from_internal(value: JSON) -> JSON:
+    """Return what Go printed of internal types with names of JSON, without nulls."""
+    if isinstance(value, list):
+        return [_from_internal(element) for element in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        _of_json(name): _from_internal(member)
+        for name, member in value.items()
+        if name and member is not None
+    }

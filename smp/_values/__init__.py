@@ -1,0 +1,1 @@
+"""Values of JSON and what is written in them: what every other part uses."""

@@ -1,0 +1,41 @@
+"""What objects of the Kubernetes API have in common.
+
+This module is compiled with mypyc (hatch_build.py).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from smp._values.values import JSONObject, as_object
+
+# What a server sets in the metadata of each object, and a new object does not have.
+SERVER_METADATA: Final = (
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+)
+
+# What a Secret shows; its other members are confidential, misspelled ones such as
+# ``stringdata`` too.
+SHOWN_OF_SECRET: Final = frozenset(
+    {"apiVersion", "immutable", "kind", "metadata", "type"}
+)
+
+
+def drop_managed_fields(obj: JSONObject) -> JSONObject:
+    """Return an object without the entries of its field managers.
+
+    It is the object itself where it has none.
+    """
+    metadata = as_object(obj.get("metadata"))
+    if "managedFields" not in metadata:
+        return obj
+    rest = {**metadata}
+    del rest["managedFields"]
+    return {**obj, "metadata": rest}

@@ -1,0 +1,130 @@
+"""The last-applied configuration: the annotation in which kubectl apply keeps it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+
+from smp._values import codec
+from smp._values.plain import as_plain_object, over_json, require_object
+from smp._values.stack import require_stack
+from smp._values.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    JSONObject,
+    as_object,
+    require_plain,
+)
+from smp.errors import DocumentError, SmpError, bounded
+from smp.paths import Path
+
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+# What may be a double; that may also be in a string.
+_DOUBLE: Final = re.compile(r"[:,\[]-?[0-9]+[.eE]")
+# Within these, Go prints a double without an exponent.
+_SMALL: Final = 1e-6
+_LARGE: Final = 1e21
+_ANNOTATION: Final = Path(("metadata", "annotations", LAST_APPLIED))
+
+
+@over_json("the object", "live")
+def last_applied_configuration(live: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the last-applied configuration from the annotation of kubectl, or None.
+
+    Raises DocumentError for an annotation that is not the JSON of an object.
+    """
+    text: JSON | Absent = require_object("live", live)
+    for name in ("metadata", "annotations", LAST_APPLIED):
+        if not isinstance(text, dict):
+            require_plain(text)
+        text = as_object(text).get(name, ABSENT)
+    # Go: CreateThreeWayMergePatch, which takes an empty text as none.
+    if text is ABSENT or text == "":
+        return None
+    try:
+        value = codec.decode(text) if isinstance(text, str) else None
+    except SmpError as error:
+        raise error.at(_ANNOTATION) from None
+    if not isinstance(value, dict):
+        raise DocumentError(
+            "the annotation is not an object",
+            code="invalid-last-applied",
+            path=_ANNOTATION,
+        )
+    return value
+
+
+@bounded("the object")
+def with_last_applied(modified: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the configuration with itself in the last-applied annotation.
+
+    The annotation is byte for byte as kubectl writes it. Go:
+    k8s.io/kubectl, pkg/util/apply.go, GetModifiedConfiguration. Raises ObjectError
+    (codes not-an-object and not-json), and DepthError.
+    """
+    require_stack(modified)
+    # The annotation is text, so all of the configuration has to be JSON.
+    bare = drop_last_applied(as_plain_object("modified", modified))
+    metadata = as_object(bare["metadata"])
+    annotations = as_object(metadata["annotations"])
+    applied: JSONObject = {**annotations, LAST_APPLIED: configuration_text(bare)}
+    return {**bare, "metadata": {**metadata, "annotations": applied}}
+
+
+def drop_last_applied(modified: dict[str, Any]) -> dict[str, Any]:
+    """Return the configuration without the annotation; annotations are there, if empty.
+
+    It is what the annotation has (Go: GetModifiedConfiguration).
+    """
+    metadata = as_object(modified.get("metadata"))
+    # Go: unstructured.NestedNullCoercingStringMap.
+    annotations: JSONObject = {
+        name: "" if value is None else value
+        for name, value in as_object(metadata.get("annotations")).items()
+        if name != LAST_APPLIED
+    }
+    return {**modified, "metadata": {**metadata, "annotations": annotations}}
+
+
+def _add_go_doubles(value: JSON) -> object:
+    """Return a value whose doubles are printed as Go prints them: 1.0 as 1.
+
+    Go: encoding/json, floatEncoder.
+    """
+    if isinstance(value, dict):
+        return {name: _add_go_doubles(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_add_go_doubles(element) for element in value]
+    if not isinstance(value, float):
+        return value
+    size = abs(value)
+    if size and not _SMALL <= size < _LARGE:
+        # An exponent has no leading zeros, but for one that is positive a sign.
+        return msgspec.Raw(repr(value).replace("e-0", "e-").encode())
+    digits = format(Decimal(repr(value)), "f")
+    return msgspec.Raw(digits.removesuffix(".0").encode())
+
+
+def configuration_text(configuration: dict[str, Any]) -> str:
+    """Print a configuration for the annotation, byte for byte as kubectl does."""
+    return print_by_go(configuration) + "\n"
+
+
+def print_by_go(value: Any) -> str:
+    """Print a value as JSON, byte for byte as Go does (encoding/json).
+
+    Its keys are sorted as those of a Go map are.
+    """
+    text = msgspec.json.encode(value, order="sorted").decode()
+    if _DOUBLE.search(text):
+        printed = _add_go_doubles(value)
+        text = msgspec.json.encode(printed, order="sorted").decode()
+    # Go's encoder escapes these (json.HTMLEscape); they occur only inside strings.
+    for char in "<>&\u2028\u2029":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return text

@@ -1,0 +1,237 @@
+"""The live objects of many clusters in one run of ``smp drift``.
+
+Theory of operation. Each context of the configuration of kubectl is a cluster of that
+name. A manifest that names no cluster is for each of them. The objects are listed, by
+the kinds and namespaces of the manifests, in pages: up to ``_CLUSTERS`` clusters at one
+time, each by a thread, with up to ``_LISTS`` lists at one time. What they read goes
+through a short queue to the one that pairs, so that memory does not grow with the
+clusters. A cluster that fails is a gap, and its objects are unreadable; a kind that
+fails makes the objects of that kind unreadable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from fnmatch import fnmatchcase
+from queue import Full, Queue
+from threading import Event
+from typing import Final, TypeAlias
+
+import msgspec
+
+from smp._values.values import JSONObject
+from smp.cli._drift_gaps import ReadingGaps
+from smp.cli._drift_records import (
+    CLUSTER,
+    Record,
+    is_cluster,
+    is_controlled,
+    record_of,
+)
+from smp.cli._errors import CommandFailure, UsageError
+from smp.cli._inputs import Inputs
+from smp.cli._live import ignore_unverified
+from smp.errors import SmpError
+
+_CLUSTERS: Final = 16
+_LISTS: Final = 4
+# Answers that wait to be paired.
+_WAITING: Final = 64
+_PATIENCE: Final = 0.1
+# The group and kind of objects, and their namespace.
+_Place: TypeAlias = tuple[str, str, str]
+
+
+class _Wanted(msgspec.Struct):
+    """What manifests are about: kinds with their version, and names by kind."""
+
+    kinds: dict[_Place, str] = {}
+    names: dict[_Place, set[str]] = {}
+
+    def add(self, record: Record) -> None:
+        """Add a manifest; one that names no namespace is for that of a context."""
+        _cluster, group, kind, name = record.key
+        place = group, kind, record.namespace
+        # A server converts between the versions of a kind.
+        self.kinds.setdefault(place, record.api_version)
+        self.names.setdefault(place, set()).add(name)
+
+    def within(self, namespace: str) -> dict[_Place, tuple[str, set[str]]]:
+        """Return the version and the names of each kind, in the namespaces to list."""
+        found: dict[_Place, tuple[str, set[str]]] = {}
+        for (group, kind, space), api_version in self.kinds.items():
+            place = group, kind, space or namespace
+            version, names = found.get(place, (api_version, set()))
+            found[place] = version, names | self.names[group, kind, space]
+        return found
+
+
+class _Answer(msgspec.Struct):
+    """What was read of a cluster: objects, or why there are none."""
+
+    cluster: str
+    records: list[Record] = []
+    error: SmpError | None = None
+    # What failed is not one kind, but the cluster.
+    is_all: bool = False
+
+
+class LiveFleet:
+    """The live objects of the clusters of contexts."""
+
+    def __init__(
+        self, contexts: list[str], inputs: Inputs, gaps: ReadingGaps, *, extra: bool
+    ) -> None:
+        from smp.cluster.connect import Contexts  # noqa: PLC0415  # 150 ms; most runs read files
+
+        ignore_unverified()
+        self._contexts = Contexts()
+        self._names = contexts
+        self._inputs = inputs
+        self._gaps = gaps
+        self._extra = extra
+        self._shared = _Wanted()
+        self._wanted: dict[str, _Wanted] = {}
+        self._queue: Queue[_Answer | None] = Queue(_WAITING)
+        self._is_over = Event()
+
+    def of_each(self, wanted: Iterator[Record]) -> Iterator[Record]:
+        """Yield each manifest for its cluster, or for all."""
+        for record in wanted:
+            if record.cluster:
+                self._wanted.setdefault(record.cluster, _Wanted()).add(record)
+                yield record
+                continue
+            self._shared.add(record)
+            for name in self._names:
+                yield msgspec.structs.replace(record, cluster=name)
+
+    def records(self) -> Generator[Record, None, None]:
+        """Yield the live objects of all clusters, as they come."""
+        with ThreadPoolExecutor(min(_CLUSTERS, len(self._names))) as threads:
+            try:
+                for name in self._names:
+                    threads.submit(self._read, name)
+                left = len(self._names)
+                while left:
+                    answer = self._queue.get()
+                    if answer is None:
+                        left -= 1
+                    else:
+                        yield from self._taken(answer)
+            finally:
+                # What is left of the clusters is not asked for any more.
+                self._is_over.set()
+                threads.shutdown(wait=False, cancel_futures=True)
+
+    def _taken(self, answer: _Answer) -> Iterator[Record]:
+        if answer.error is not None:
+            failure = CommandFailure(answer.error, None, f"context {answer.cluster}")
+            self._inputs.problems.append(failure)
+        if answer.is_all:
+            self._gaps.add(answer.cluster, str(answer.error), is_desired=False)
+            return
+        self._gaps.hear(answer.cluster)
+        yield from answer.records
+
+    def _put(self, answer: _Answer | None) -> None:
+        while not self._is_over.is_set():
+            try:
+                self._queue.put(answer, timeout=_PATIENCE)
+            except Full:
+                continue
+            return
+
+    def _read(self, name: str) -> None:
+        """Read what there is of a cluster, on a thread."""
+        try:
+            for answer in self._answers(name):
+                self._put(answer)
+                if self._is_over.is_set():
+                    return
+        except SmpError as error:
+            self._put(_Answer(name, error=error, is_all=True))
+        # Whatever a client raises is about this cluster alone.
+        except Exception as error:  # noqa: BLE001  # see above
+            problem = SmpError(f"{type(error).__name__}: {error}", code="unreadable")
+            self._put(_Answer(name, error=problem, is_all=True))
+        finally:
+            self._put(None)
+
+    def _answers(self, name: str) -> Iterator[_Answer]:
+        from smp.cluster import Cluster  # noqa: PLC0415  # as above
+
+        client, namespace = self._contexts.client(name)
+        cluster = Cluster(client, namespace=namespace, parallel=_LISTS)
+        places = self._shared.within(namespace)
+        own = self._wanted.get(name, _Wanted()).within(namespace)
+        for place, (version, names) in own.items():
+            known = places.get(place, (version, set()))
+            places[place] = known[0], known[1] | names
+        kinds = {place: version for place, (version, _) in places.items()}
+        seen: set[tuple[str, ...]] = set()
+        for place, found in cluster.list_each(kinds):
+            version, names = places[place]
+            if isinstance(found, SmpError):
+                records = [
+                    _unknown(name, version, place, each, found) for each in names
+                ]
+                yield _Answer(name, sorted(records, key=_name_of), error=found)
+                continue
+            records = [
+                record
+                for record in (
+                    record_of(live, name, f"{CLUSTER}:{name}")
+                    for live in found
+                    if _is_named(live, names)
+                    or (self._extra and not is_controlled(live))
+                )
+                # Those of the whole cluster are listed for each namespace.
+                if (*record.key, record.namespace) not in seen
+            ]
+            seen |= {(*record.key, record.namespace) for record in records}
+            yield _Answer(name, records)
+
+
+def _is_named(live: JSONObject, names: set[str]) -> bool:
+    metadata = live.get("metadata")
+    return isinstance(metadata, dict) and metadata.get("name") in names
+
+
+def _name_of(record: Record) -> str:
+    return record.name
+
+
+def _unknown(
+    cluster: str, api_version: str, place: _Place, name: str, error: SmpError
+) -> Record:
+    """Return what stands for the live object of a manifest that cannot be listed."""
+    _group, kind, namespace = place
+    return Record(
+        cluster, api_version, kind, namespace, name, b"", "", error=str(error)
+    )
+
+
+def contexts_of(live: tuple[str, ...], globs: tuple[str, ...]) -> list[str]:
+    """Return the contexts that are named, in order; none where one side is read.
+
+    Raises UsageError and ConfigurationError.
+    """
+    if not globs and len(live) <= 1:
+        return []
+    found: list[str] = []
+    for side in live:
+        if not is_cluster(side) or side == CLUSTER:
+            raise UsageError("several '--live' are contexts: cluster:CONTEXT")
+        found.append(side.partition(":")[2])
+    if globs:
+        from smp.cluster.connect import Contexts  # noqa: PLC0415  # as above
+
+        names = Contexts().names
+        for glob in globs:
+            matches = [name for name in names if fnmatchcase(name, glob)]
+            if not matches:
+                raise UsageError(f"no context is called {glob!r}")
+            found += matches
+    return [*dict.fromkeys(found)]

@@ -1,0 +1,109 @@
+"""The policies of ``--policies``, for the objects of a command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Final
+
+import msgspec
+
+from smp._storage.update import as_stored
+from smp._values.values import JSONObject, as_object, as_text
+from smp.cli._errors import UsageError
+from smp.cli._inputs import Inputs
+from smp.cli._object_outcomes import ObjectOutcome
+from smp.cli._objects import Object, ObjectRow
+from smp.cli._options import WITHOUT_SCHEMA, CommandSettings, Schemas
+from smp.documents import Document
+from smp.errors import ApplyWarning
+from smp.handler.admission import ManifestPolicies, ReviewedResource, Verdict
+from smp.paths import Path
+from smp.reports import Finding
+from smp.schema.model import Schema
+from smp.violations import Violation
+
+_WHOLE: Final = Path()
+
+
+class CommandPolicies:
+    """The policies that a command was given, and how objects are shown to them."""
+
+    def __init__(
+        self, settings: CommandSettings, inputs: Inputs, schemas: Schemas
+    ) -> None:
+        """Raise UsageError for paths without a policy in force, and DocumentError."""
+        self._settings = settings
+        self._schemas = schemas
+        self._policies = ManifestPolicies(
+            as_object(document.value)
+            for path in settings.policies
+            for document in inputs.documents(path)
+        )
+        if self._policies.is_empty:
+            raise UsageError(
+                "Invalid value for '--policies': there is no policy with a binding in"
+                f" {', '.join(settings.policies)}"
+            )
+
+    def review(
+        self, new: JSONObject, old: JSONObject | None = None
+    ) -> tuple[JSONObject, Verdict]:
+        """Return an object as policies change it, and what they say of it.
+
+        Raises UnknownKindError and ObjectError.
+        """
+        schema: Schema | None
+        schema, _ = self._schemas.of_any(Object(new, Document(new, "", 1)))
+        found = self._schemas.resource_of(new)
+        resource = ReviewedResource(
+            found.group, found.version, found.plural, found.kind, found.api_version
+        )
+        metadata = as_object(new.get("metadata"))
+        namespace = ""
+        if found.namespaced:
+            namespace = as_text(metadata.get("namespace"))
+            namespace = namespace or self._settings.namespace or "default"
+            new = {**new, "metadata": {**metadata, "namespace": namespace}}
+        complete: Callable[[JSONObject], JSONObject] = self._schemas.with_defaults
+        if schema is WITHOUT_SCHEMA:
+            schema = None
+        elif not schema.is_custom:
+            complete = partial(
+                as_stored, old=old, schema=schema, profile="validate-only"
+            )
+        changed, verdict = self._policies.review(
+            new, old, resource, namespace, schema, complete
+        )
+        return complete(changed) if self._settings.defaults else changed, verdict
+
+
+def findings_of_policies(verdict: Verdict) -> Iterator[Finding]:
+    """Yield what policies say of an object: a denial is a refusal."""
+    for message, _ in verdict.denials:
+        yield Violation("denied-by-policy", _WHOLE, "FieldValueForbidden", message)
+    for message in verdict.warnings:
+        yield ApplyWarning("warned-by-policy", _WHOLE, message)
+    for message in verdict.unknown:
+        yield ApplyWarning("unknown-to-policy", _WHOLE, message)
+
+
+def apply_policies(
+    row: ObjectRow,
+    *,
+    compute: Callable[[ObjectRow], ObjectOutcome | None],
+    policies: CommandPolicies,
+    settings: CommandSettings,
+) -> ObjectOutcome | None:
+    """Return the outcome of an object with what policies make of it."""
+    outcome = compute(row)
+    if outcome is None or outcome.after is None:
+        return outcome
+    new, old = as_object(outcome.after), outcome.before
+    if new.get("kind") == "Secret" and settings.is_for_a_reader:
+        text = "policies were not evaluated: the values of the Secret are masked"
+        masked = ApplyWarning("unknown-to-policy", _WHOLE, text)
+        return msgspec.structs.replace(outcome, warned=(*outcome.warned, masked))
+    after, verdict = policies.review(new, None if old is None else as_object(old))
+    warned = (*outcome.warned, *findings_of_policies(verdict))
+    return msgspec.structs.replace(outcome, after=after, warned=warned)

@@ -1,0 +1,135 @@
+"""Fields that a server-side apply leaves to their other managers.
+
+The configuration that is sent lacks them: those that the options name, and, where
+conflicts are to be skipped, those that the server has a conflict for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from msgspec.structs import replace
+
+from smp._values.path_patterns import paths_selected, pattern_of
+from smp._values.values import ABSENT, JSON, Absent, JSONObject, printed, same
+from smp.cluster.plan.client_side import ApplyTarget
+from smp.cluster.plan.failures import ApiError
+from smp.cluster.plan.objects import Item
+from smp.cluster.plan.options import ApplyOptions
+from smp.errors import ApplyWarning, ObjectError
+from smp.managed_fields import (
+    ApplyConflictError,
+    Owner,
+    give_up,
+    indexed_path,
+    owned_path,
+    owners_of,
+    server_side_apply,
+)
+from smp.paths import Path, value_at
+from smp.schema.model import Schema
+
+# Go: k8s.io/apimachinery, metav1.CauseTypeFieldManagerConflict.
+_CONFLICT: Final = "FieldManagerConflict"
+
+
+def require_given_up(items: Iterable[Item], options: ApplyOptions) -> None:
+    """Raise ObjectError (code no-field) for a path to give up that no manifest has."""
+    objects = [item.object for item in items]
+    for text in options.give_up:
+        pattern = pattern_of(text)
+        if not any(paths_selected(obj, pattern) for obj in objects):
+            raise ObjectError(
+                f"no manifest has {text}, which is to be given up", code="no-field"
+            )
+
+
+def drop_given_up(
+    target: ApplyTarget, options: ApplyOptions
+) -> tuple[ApplyTarget, list[Path]]:
+    """Return what is applied without the fields that the options give up, and these.
+
+    Raises what ``give_up`` raises.
+    """
+    obj = target.item.object
+    schema = _schema_of(target)
+    paths = [
+        owned_path(obj, schema, path)
+        for text in options.give_up
+        for path in paths_selected(obj, pattern_of(text))
+    ]
+    return _without(target, paths), paths
+
+
+def drop_conflicts(
+    target: ApplyTarget, live: JSONObject | None, options: ApplyOptions, error: ApiError
+) -> tuple[ApplyTarget, list[Path]]:
+    """Return what is applied without the conflicts that a server has found.
+
+    Raises the error where that is for another reason, or where they are not found here.
+    """
+    if live is None or all(cause.reason != _CONFLICT for cause in error.causes):
+        raise error
+    try:
+        server_side_apply(
+            live,
+            target.item.object,
+            _schema_of(target),
+            manager=options.manager,
+            profile="off",
+        )
+    except ApplyConflictError as found:
+        paths = [*dict.fromkeys(conflict.path for conflict in found.conflicts)]
+        return _without(target, paths), paths
+    raise error
+
+
+def warnings_of_given_up(
+    target: ApplyTarget,
+    live: JSONObject | None,
+    stored: JSONObject,
+    paths: Iterable[Path],
+) -> list[ApplyWarning]:
+    """Return what the fields that were left out have become, and whose they are."""
+    schema = _schema_of(target)
+    return [
+        ApplyWarning("given-up", path, _sentence(live, stored, schema, path))
+        for path in dict.fromkeys(paths)
+    ]
+
+
+def _without(target: ApplyTarget, paths: list[Path]) -> ApplyTarget:
+    if not paths:
+        return target
+    item = target.item
+    left = give_up(item.object, _schema_of(target), paths)
+    return replace(target, item=Item(left, item.source))
+
+
+def _schema_of(target: ApplyTarget) -> Schema:
+    return target.kind_schema.schema.with_unknown_fields("merge")
+
+
+def _sentence(
+    live: JSONObject | None, stored: JSONObject, schema: Schema, path: Path
+) -> str:
+    before, after = _value(live or {}, schema, path), _value(stored, schema, path)
+    if isinstance(after, Absent):
+        return "left out of the apply: the object does not have it"
+    whose = ", ".join(_name_of(owner) for owner in owners_of(stored, path))
+    whose = f"owned by {whose}" if whose else "a default that no manager owns"
+    # The values of a Secret are in no message.
+    now = "" if schema.kind == "Secret" else f" {printed(after)},"
+    if live is None or same(before, after):
+        return f"left out of the apply: it is{now} {whose}"
+    return f"left out of the apply: it is changed, and is{now} {whose}"
+
+
+def _name_of(owner: Owner) -> str:
+    return f"{owner.manager} ({f'{owner.operation} {owner.subresource}'.rstrip()})"
+
+
+def _value(obj: JSONObject, schema: Schema, path: Path) -> JSON | Absent:
+    place = indexed_path(obj, schema, path)
+    return ABSENT if place is None else value_at(obj, place)

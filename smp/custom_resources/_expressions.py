@@ -1,0 +1,309 @@
+"""Expressions of the Common Expression Language, by the package of the extra ``cel``.
+
+cel-expr-python has cel-cpp, which compiles and evaluates them. What is missing of the
+language of a kube-apiserver (Go: k8s.io/apiserver, pkg/cel/environment) is added here:
+the functions of ``_libraries``, and what a function of Python cannot return or declare,
+which is written into the text of the expression.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+
+from smp.custom_resources._libraries import (
+    ELEMENT,
+    FUNCTIONS,
+    ORDERED,
+    SUMMED,
+    Function,
+)
+from smp.custom_resources._messages import (
+    POLICY_FUNCTIONS,
+    STRING,
+    as_variable,
+    write_messages,
+)
+
+try:
+    from cel_expr_python import cel
+    from cel_expr_python.ext import ext_bindings, ext_optional, ext_strings
+except ImportError:
+    cel = None
+
+SELF: Final = "self"
+OLD_SELF: Final = "oldSelf"
+_HAS_OLD: Final = "kubernetesHasOldSelf"
+# Go: k8s.io/apiserver, pkg/admission/plugin/cel. There is no authorizer here.
+POLICY_VARIABLES: Final = (
+    *("object", "oldObject", "request", "params", "namespaceObject", "variables"),
+)
+# The types that a parameter may have, or the elements of one.
+_ELEMENTS: Final = {
+    "*": ("STRING", "INT", "DOUBLE", "BOOL", "MAP", "LIST"),
+    ORDERED: (
+        *("BOOL", "BYTES", "DOUBLE", "DURATION", "INT", "STRING", "TIMESTAMP", "UINT"),
+    ),
+    SUMMED: ("DOUBLE", "DURATION", "INT", "UINT"),
+}
+# Names of strings that lists have as well; the package takes each name once.
+_RENAMED: Final = {
+    "indexOf": "kubernetesIndexOf",
+    "lastIndexOf": "kubernetesLastIndexOf",
+}
+# The calls that change; strings stay.
+_TOKEN: Final = re.compile(rf"{STRING}|\.(?:indexOf|lastIndexOf)\(", re.DOTALL)
+_VALIDATE: Final = re.compile(r"format\.[A-Za-z0-9]+\(\)\.validate\(")
+_NAME: Final = re.compile(rf"{STRING}|(?<![\w.])[A-Za-z_]\w*(?:\.\w+)?", re.DOTALL)
+_CONVERSION: Final = "type conversion error from '{}' to '{}'"
+# What cel-cpp says of an error, and what cel-go says of it (types.Err, interpreter).
+_ERRORS: Final = (
+    (re.compile(r'Key not found in map : "(.*)"'), r"no such key: \1"),
+    (re.compile(r"Index error: index=(-?[0-9]+) size=.*"), r"index out of bounds: \1"),
+    (
+        re.compile("malformed UTF-8 bytes"),
+        "invalid UTF-8 in bytes, cannot convert to string",
+    ),
+    (re.compile("cannot convert string to int"), _CONVERSION.format("string", "int")),
+    (re.compile(r"divide by zero"), "division by zero"),
+    (re.compile(r"modulus by zero"), "modulus by zero"),
+    (re.compile(r"integer overflow"), "integer overflow"),
+    (re.compile(r"No matching overloads found.*"), "no such overload"),
+)
+_CODE: Final = "INVALID_ARGUMENT"
+_NO_OVERLOAD: Final = "no such overload"
+
+
+class ExpressionError(Exception):
+    """An expression does not compile, or its evaluation ends in an error."""
+
+
+class BudgetError(Exception):
+    """An evaluation takes more steps than the package allows: 10,000 of all loops.
+
+    A server has a limit of its own, by cost, so its answer is not known.
+    """
+
+
+def is_installed() -> bool:
+    """Tell whether there is a package that evaluates expressions."""
+    return cel is not None
+
+
+def find_types() -> Any:
+    """Return the class of the types of values, which has the simple ones."""
+    return cel.Type
+
+
+def uses_old_self(text: str) -> bool:
+    """Tell whether an expression names the old value."""
+    return OLD_SELF in find_names(text)
+
+
+def find_names(text: str) -> frozenset[str]:
+    """Return the names that an expression begins with, alone and with a member.
+
+    Those of ``object.spec.size`` are ``object`` and ``object.spec``.
+    """
+    found = [match[0] for match in _NAME.finditer(text)]
+    return frozenset([*found, *[name.partition(".")[0] for name in found]])
+
+
+class Expression(msgspec.Struct, frozen=True):
+    """An expression that is compiled; ``text`` is that of its author."""
+
+    text: str
+    program: Any
+
+    @property
+    def type_name(self) -> str:
+        """The type of its value, as far as it is known: ``bool``, ``dyn``."""
+        return str(self.program.return_type().name()).lower()
+
+    def evaluate(self, bindings: Any) -> Any:
+        """Return the value for what ``bind`` made of values.
+
+        Raises ExpressionError, and BudgetError where it takes too many steps.
+        """
+        try:
+            result = self.program.eval(bindings)
+        except RuntimeError as error:
+            raise BudgetError(str(error)) from None
+        if result.type().name() == "ERROR":
+            raise ExpressionError(_words_of(str(result.value())))
+        try:
+            return result.plain_value()
+        except (SystemError, TypeError):
+            # The package has no value of Python for an optional.
+            raise ExpressionError("the result is no value") from None
+
+
+@cache
+def compile_expression(text: str, *, optional_old_self: bool) -> Expression:
+    """Return an expression compiled for values of any type. Raises ExpressionError.
+
+    With ``optional_old_self`` the old value is an optional (``optionalOldSelf``).
+    """
+    return _compile(text, _environment(), optional_old_self=optional_old_self)
+
+
+def name_result_type(
+    text: str, type_: Any, pool: Any, *, optional_old_self: bool
+) -> str:
+    """Name the type of what an expression about a value of a type evaluates to.
+
+    ``pool`` has the messages that the type is made of. Raises ExpressionError.
+    """
+    environment = _make_environment(type_, pool)
+    expression = _compile(text, environment, optional_old_self=optional_old_self)
+    return str(expression.program.return_type().name())
+
+
+def _compile(text: str, environment: Any, *, optional_old_self: bool) -> Expression:
+    written = _TOKEN.sub(_rename_fields, text)
+    written = _add_optional_validation(written)
+    if optional_old_self:
+        # A line of its own: the expression may end in a comment.
+        written = (
+            f"cel.bind({OLD_SELF}, {_HAS_OLD} ? optional.of({OLD_SELF}) :"
+            f" optional.none(), {written}\n)"
+        )
+    try:
+        return Expression(text, environment.compile(written))
+    except (RuntimeError, UnicodeError) as error:
+        raise ExpressionError(str(error)) from None
+
+
+def bind(value: Any, old: Any, *, has_old: bool) -> Any:
+    """Return the values of an evaluation; one may be used for many expressions."""
+    bindings: Mapping[str, Any] = {SELF: value, OLD_SELF: old, _HAS_OLD: has_old}
+    return _environment().Activation(bindings)
+
+
+def bind_variables(values: Mapping[str, Any]) -> Any:
+    """Return the values of the variables of a policy, for its expressions."""
+    computed = as_variable(values["variables"])
+    return _policy_environment().Activation({**values, "variables": computed})
+
+
+@cache
+def compile_policy_expression(text: str) -> Expression:
+    """Return an expression of a policy compiled. Raises ExpressionError."""
+    written = write_messages(text)
+    try:
+        return msgspec.structs.replace(
+            _compile(written, _policy_environment(), optional_old_self=False), text=text
+        )
+    except ExpressionError as error:
+        # The package puts the code of its status around the words of the language.
+        problem = str(error).removeprefix(f"{_CODE}: ").removesuffix(f" [{_CODE}]")
+        raise ExpressionError(f"compilation failed: {problem}") from None
+
+
+@cache
+def _policy_environment() -> Any:
+    variables = dict.fromkeys(POLICY_VARIABLES, cel.Type.DYN)
+    return _extend(None, variables, (*FUNCTIONS, *POLICY_FUNCTIONS))
+
+
+@cache
+def _environment() -> Any:
+    return _make_environment(cel.Type.DYN, None)
+
+
+def _make_environment(type_: Any, pool: Any) -> Any:
+    variables = {SELF: type_, OLD_SELF: type_, _HAS_OLD: cel.Type.BOOL}
+    return _extend(pool, variables, FUNCTIONS)
+
+
+def _extend(
+    pool: Any, variables: Mapping[str, Any], functions: tuple[Function, ...]
+) -> Any:
+    """Return the language with variables and functions."""
+    return cel.NewEnv(
+        pool,
+        variables=variables,
+        extensions=[
+            ext_strings.ExtStrings(),
+            ext_optional.ExtOptional(),
+            ext_bindings.ExtBindings(),
+        ],
+        functions=_declare_functions(functions, typed=pool is not None),
+    )
+
+
+@cache
+def _declare_functions(
+    declared: tuple[Function, ...], *, typed: bool
+) -> tuple[Any, ...]:
+    """Return the functions; those of ``typed`` values are not evaluated."""
+    functions: dict[str, list[Any]] = {}
+    for name, is_member, parameters, result, function in declared:
+        for last in _choices(parameters, typed=typed):
+            types = [
+                _type_of(part, last, typed=typed) for part in (*parameters, result)
+            ]
+            overload = cel.Overload(
+                "_".join([name, *parameters, last, "member" if is_member else "call"]),
+                return_type=types.pop(),
+                parameters=types,
+                is_member=is_member,
+                impl=function,
+            )
+            functions.setdefault(name, []).append(overload)
+    return tuple([cel.FunctionDecl(*function) for function in functions.items()])
+
+
+def _choices(parameters: tuple[str, ...], *, typed: bool) -> tuple[str, ...]:
+    """Return the types that a parameter of several types may have."""
+    for name, types in _ELEMENTS.items():
+        if name in parameters and (typed or name == "*"):
+            return types
+    return ("",)
+
+
+def _type_of(name: str, element: str, *, typed: bool) -> Any:
+    if name in {"*", ELEMENT}:
+        return getattr(cel.Type, element or "DYN")
+    if name not in _ELEMENTS:
+        return getattr(cel.Type, name)
+    return cel.Type.List(getattr(cel.Type, element)) if typed else cel.Type.LIST
+
+
+def _rename_fields(match: re.Match[str]) -> str:
+    token = match[0]
+    name = token[1:-1]
+    return f".{_RENAMED[name]}(" if name in _RENAMED else token
+
+
+def _add_optional_validation(text: str) -> str:
+    """Make an optional of what validates a text by a format, as on a server."""
+    at = 0
+    while match := _VALIDATE.search(text, at):
+        end, depth = match.end(), 1
+        while end < len(text) and depth:
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            end += 1
+        call = text[match.start() : end]
+        wrapped = f"optional.ofNonZeroValue({call})"
+        text = text[: match.start()] + wrapped + text[end:]
+        at = match.start() + len(wrapped)
+    return text
+
+
+def _words_of(problem: str) -> str:
+    """Word an error as a kube-apiserver does."""
+    problem = problem.partition(": ")[2] or problem
+    for pattern, words in _ERRORS:
+        if match := pattern.search(problem):
+            return match.expand(words)
+    return problem
+
+
+def is_without_overload(error: Exception) -> bool:
+    """Tell whether an error is that of operands of types that do not go together."""
+    return str(error).startswith(_NO_OVERLOAD)

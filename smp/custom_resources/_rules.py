@@ -1,0 +1,350 @@
+"""The rules of a definition (``x-kubernetes-validations``), evaluated.
+
+Go: k8s.io/apiextensions-apiserver, pkg/apiserver/schema/cel/validation.go. A rule is
+evaluated at each value of its schema. One that names the old value is evaluated where
+there is one: of members, and of elements of a list of type map. What an update did not
+change is not refused by a rule that looks at the new value alone (KEP-4008).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, Final
+
+import msgspec
+
+from smp._values.values import ABSENT, JSON, Absent, JSONObject, as_text, printed
+from smp.custom_resources import _expressions as expressions
+from smp.custom_resources._cel_values import (
+    ConversionError,
+    align,
+    as_seen,
+    escape_name,
+)
+from smp.custom_resources._field_paths import read_field_path
+from smp.custom_resources._schema_node import SchemaNode
+from smp.custom_resources._structure import formers, is_unchanged
+from smp.paths import Key, Path
+from smp.violations import (
+    Reason,
+    Violation,
+    duplicate,
+    forbidden,
+    invalid,
+    quote_json,
+    require,
+)
+
+# Go: celconfig.MaxEvaluatedMessageExpressionSizeBytes.
+_LONGEST_MESSAGE: Final = 5 * 1024
+_ROOT: Final = Path()
+_NAMED: Final = frozenset({"object", "array"})
+
+
+class CompiledRule(msgspec.Struct, frozen=True):
+    """A rule of a schema; ``problem`` says why it cannot be evaluated here."""
+
+    rule: JSONObject
+    text: str
+    expression: expressions.Expression | None
+    message: expressions.Expression | None
+    uses_old: bool
+    is_optional: bool
+    path: tuple[str, ...]
+    problem: str = ""
+
+    @property
+    def name(self) -> str:
+        """What an error of the rule calls it (Go: ruleErrorString)."""
+        return as_text(self.rule.get("message")).strip() or self.text.strip()
+
+
+class RuleNode:
+    """The rules of a schema, and where there are others in it."""
+
+    def __init__(self, node: SchemaNode, source: SchemaNode) -> None:
+        """Read the rules of ``source``; values are seen by the schema ``node``."""
+        self.node = node
+        self.rules: list[CompiledRule] = [
+            _compiled(rule) for rule in source.validations if rule.get("rule")
+        ]
+        self.members: dict[str, RuleNode] = {}
+        for name in source.properties:
+            declared, seen = source.declared(name), node.visible_member(name)
+            if declared is not None and seen is not None:
+                self._add(name, RuleNode(seen, declared))
+        self.others = _rules_in(node.others, source.others)
+        self.items = _rules_in(node.items, source.items)
+        self.all_of: list[RuleNode] = []
+        for branch in source.all_of:
+            inner = RuleNode(node, branch)
+            if not inner.is_empty:
+                self.all_of.append(inner)
+
+    def _add(self, name: str, inner: RuleNode) -> None:
+        if not inner.is_empty:
+            self.members[name] = inner
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no rule here, nor in the schemas in it."""
+        return not (
+            self.rules or self.members or self.others or self.items or self.all_of
+        )
+
+    def within(self) -> Iterator[CompiledRule]:
+        """Yield all rules, at any depth."""
+        yield from self.rules
+        inner = [*self.members.values(), *self.all_of]
+        for node in (self.others, self.items, *inner):
+            if node is not None:
+                yield from node.within()
+
+
+def _rules_in(node: SchemaNode | None, source: SchemaNode | None) -> RuleNode | None:
+    if node is None or source is None or not node.is_seen:
+        return None
+    inner = RuleNode(node, source)
+    return None if inner.is_empty else inner
+
+
+def _compiled(rule: JSONObject) -> CompiledRule:
+    text = as_text(rule.get("rule"))
+    is_optional = rule.get("optionalOldSelf") is True
+    expression, message, problem = None, None, ""
+    try:
+        expression = expressions.compile_expression(text, optional_old_self=is_optional)
+        if worded := as_text(rule.get("messageExpression")):
+            message = expressions.compile_expression(
+                worded, optional_old_self=is_optional
+            )
+    except expressions.ExpressionError as error:
+        problem = str(error)
+    uses_old = expressions.uses_old_self(text)
+    path = read_field_path(as_text(rule.get("fieldPath")))
+    return CompiledRule(
+        rule, text, expression, message, uses_old, is_optional, path, problem
+    )
+
+
+class Correlation(msgspec.Struct, frozen=True):
+    """Whether what an update did not change is left out at a place.
+
+    ``new`` and ``old`` are those of the place, or of the nearest above that has an old
+    value (Go: ratchetingOptions).
+    """
+
+    new: JSON | Absent = ABSENT
+    old: JSON | Absent = ABSENT
+    node: SchemaNode | None = None
+    is_own: bool = False
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the value is the old one (Go: shouldRatchetError)."""
+        return self.node is not None and is_unchanged(self.new, self.old, self.node)
+
+    def below(
+        self,
+        new: JSON,
+        old: JSON | Absent,
+        node: SchemaNode | None,
+        *,
+        is_name_of_root: bool = False,
+    ) -> Correlation:
+        """Return the correlation of a member or an element."""
+        if not self.is_own:
+            return self
+        if is_name_of_root:
+            return Correlation()
+        if isinstance(old, Absent) or node is None:
+            return Correlation(self.new, self.old, self.node)
+        return Correlation(new, old, node, is_own=True)
+
+
+class _Evaluation:
+    """A value with its old one, and both as rules see them, once they are needed."""
+
+    def __init__(
+        self, value: JSON, old: JSON | Absent, node: SchemaNode, seen: Any
+    ) -> None:
+        self.value = value
+        self._seen = seen
+        self.old = None if isinstance(old, Absent) else old
+        self._node = node
+        self._bindings: dict[bool, Any] = {}
+
+    @property
+    def seen(self) -> Any:
+        """The value as rules see it; ABSENT where it cannot be converted."""
+        if self._seen is ABSENT:
+            with suppress(ConversionError):
+                self._seen = as_seen(self.value, self._node)
+        return self._seen
+
+    def bindings(self, *, with_old: bool) -> Any:
+        """Return what expressions are evaluated with. Raises ConversionError."""
+        if with_old not in self._bindings:
+            seen = self.seen
+            if seen is ABSENT:
+                seen = as_seen(self.value, self._node)
+            old_seen = None
+            if with_old:
+                old = align(self.old, self.value, self._node)
+                old_seen = as_seen(old, self._node)
+            has_old = with_old and self.old is not None
+            self._bindings[with_old] = expressions.bind(seen, old_seen, has_old=has_old)
+        return self._bindings[with_old]
+
+
+def rule_violations(
+    value: JSON,
+    old: JSON | Absent,
+    rules: RuleNode,
+    correlation: Correlation,
+    path: Path = _ROOT,
+    seen: Any = ABSENT,
+) -> Iterator[Violation]:
+    """Yield what the rules refuse in a value (Go: Validator.validate).
+
+    ``seen`` is the value as rules see it, where one above it was converted.
+    """
+    if value is None:
+        # Rules of a schema look at values, and at null from the schema above.
+        return
+    if rules.rules:
+        evaluation = _Evaluation(value, old, rules.node, seen)
+        seen = evaluation.seen
+        for rule in rules.rules:
+            yield from _violations_of_rule(rule, evaluation, rules, correlation, path)
+    for branch in rules.all_of:
+        # Go: errors of allOf are judged by what is above.
+        above = Correlation(correlation.new, correlation.old, correlation.node)
+        outer = Correlation() if correlation.is_own else above
+        yield from rule_violations(value, old, branch, outer, path, seen)
+    if isinstance(value, dict):
+        yield from _of_members(value, old, rules, correlation, path, seen)
+    elif isinstance(value, list) and rules.items is not None:
+        former = formers(value, old, rules.node)
+        for index, element in enumerate(value):
+            was = former[index]
+            below = correlation.below(element, was, rules.node.items)
+            here = path / index
+            part = seen[index] if isinstance(seen, list) else ABSENT
+            yield from rule_violations(element, was, rules.items, below, here, part)
+
+
+def _of_members(
+    value: JSONObject,
+    old: JSON | Absent,
+    rules: RuleNode,
+    correlation: Correlation,
+    path: Path,
+    seen: Any,
+) -> Iterator[Violation]:
+    """Go: Validator.validateMap."""
+    olds = old if isinstance(old, dict) else {}
+    for name, member in value.items():
+        inner = rules.members.get(name)
+        if inner is None and rules.others is None:
+            continue
+        was: JSON | Absent = olds.get(name, ABSENT)
+        is_name_of_root = not path.steps and name in {"apiVersion", "kind"}
+        inner_node = rules.node.member(name)
+        below = correlation.below(
+            member, was, inner_node, is_name_of_root=is_name_of_root
+        )
+        if rules.others is not None:
+            here = path / Key(name)
+            part = seen.get(name, ABSENT) if isinstance(seen, dict) else ABSENT
+            yield from rule_violations(member, was, rules.others, below, here, part)
+        if inner is not None:
+            part = ABSENT
+            if isinstance(seen, dict):
+                part = seen.get(escape_name(name), ABSENT)
+            yield from rule_violations(member, was, inner, below, path / name, part)
+
+
+def _violations_of_rule(
+    rule: CompiledRule,
+    evaluation: _Evaluation,
+    rules: RuleNode,
+    correlation: Correlation,
+    path: Path,
+) -> Iterator[Violation]:
+    """Yield what one rule refuses (Go: Validator.validateExpressions)."""
+    if rule.expression is None:
+        return
+    # Transition rules are evaluated only if there is an old value.
+    if rule.uses_old and evaluation.old is None and not rule.is_optional:
+        return
+    type_ = rules.node.type
+    try:
+        bindings = evaluation.bindings(with_old=rule.uses_old or rule.is_optional)
+        if rule.expression.evaluate(bindings) is True:
+            return
+    except expressions.BudgetError as error:
+        yield unchecked_rule(rule.name, path, str(error))
+        return
+    except (ConversionError, expressions.ExpressionError) as error:
+        if expressions.is_without_overload(error):
+            detail = (
+                f"'{error}': call arguments did not match a supported operator,"
+                f" function or macro signature for rule: {rule.name}"
+            )
+        else:
+            detail = f"{error} evaluating rule: {rule.name}"
+        # An error is not left out where nothing changed.
+        yield invalid(path, type_, detail)
+        return
+    if rule.uses_old or not correlation.is_unchanged:
+        detail = _message(rule, bindings)
+        here = Path((*path.steps, *rule.path))
+        shown = None if type_ in _NAMED else evaluation.value
+        yield _refusal(rule, here, type_, shown, detail)
+
+
+def unchecked_rule(name: str, path: Path, problem: str) -> Violation:
+    """Make the warning of a rule of which it is not known what a server says."""
+    message = f"was not checked: rule {name}: {problem}"
+    return Violation("unchecked-rule", path, "FieldValueInvalid", message, warning=True)
+
+
+def _message(rule: CompiledRule, bindings: Any) -> str:
+    """Word a refusal (Go: evalMessageExpression, ruleMessageOrDefault)."""
+    if rule.message is not None:
+        try:
+            worded = rule.message.evaluate(bindings)
+        except (expressions.BudgetError, expressions.ExpressionError):
+            worded = ""
+        text = worded.strip() if isinstance(worded, str) else ""
+        if text and "\n" not in text and len(text.encode()) <= _LONGEST_MESSAGE:
+            return text
+    stated = as_text(rule.rule.get("message")).strip()
+    return stated or f"failed rule: {rule.text.strip()}"
+
+
+def _refusal(
+    rule: CompiledRule, path: Path, type_: str, value: JSON, detail: str
+) -> Violation:
+    """Go: fieldErrorForReason. The value of an object or a list is left out."""
+    match rule.rule.get("reason"):
+        case "FieldValueForbidden":
+            return forbidden(path, detail)
+        case "FieldValueRequired":
+            return require(path, detail)
+        case "FieldValueDuplicate" if type_ in _NAMED:
+            return _drop_value(path, "FieldValueDuplicate", "Duplicate value")
+        case "FieldValueDuplicate":
+            return duplicate(path, value)
+    if type_ in _NAMED:
+        return _drop_value(path, "FieldValueInvalid", f"Invalid value: {detail}")
+    shown = quote_json(value) if isinstance(value, str) else printed(value)
+    message = f"Invalid value: {shown}: {detail}"
+    return Violation("invalid-value", path, "FieldValueInvalid", message, value)
+
+
+def _drop_value(path: Path, reason: Reason, message: str) -> Violation:
+    code = "duplicate-value" if reason == "FieldValueDuplicate" else "invalid-value"
+    return Violation(code, path, reason, message)

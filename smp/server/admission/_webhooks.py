@@ -1,0 +1,253 @@
+"""Calling a webhook: the review that is sent, and what is made of the answer.
+
+Go: k8s.io/apiserver, pkg/admission/plugin/webhook: request/admissionreview.go,
+mutating/dispatcher.go, validating/dispatcher.go and errors/statuserror.go.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import logging
+from collections.abc import Mapping
+from typing import Final
+from uuid import uuid4
+
+from msgspec.structs import replace
+
+from smp._values import codec
+from smp._values.values import JSON, JSONObject, as_list, as_object, as_text
+from smp.errors import SmpError
+from smp.handler import AnsweredError, InternalFailureError, StatusError
+from smp.handler.admission import (
+    Evaluation,
+    ReviewedResource,
+    ReviewRequest,
+    UnknownInputError,
+    deny,
+    find_condition_problem,
+    find_match,
+)
+from smp.json_patch import apply_as_server
+from smp.server.admission._configurations import Webhook
+from smp.server.admission._transport import CallError, post
+
+_LOG: Final = logging.getLogger("smp.server")
+_GROUP: Final = "admission.k8s.io"
+_VERSIONS: Final = ("v1", "v1beta1")
+_WITHOUT_SIDE_EFFECTS: Final = frozenset({"None", "NoneOnDryRun"})
+_BAD_REQUEST: Final = 400
+_FORBIDDEN: Final = 403
+
+
+class WebhookError(InternalFailureError):
+    """A webhook that cannot be called, or whose answer is none."""
+
+    default_code = "webhook"
+
+
+class Caller:
+    """Calls webhooks about one request, and keeps their warnings and annotations.
+
+    ``urls`` are those of services, and of what else is served elsewhere.
+    """
+
+    def __init__(self, urls: Mapping[str, str]) -> None:
+        self._urls = urls
+        self.warnings: list[str] = []
+        self.annotations: dict[str, str] = {}
+
+    def change(
+        self, webhook: Webhook, request: ReviewRequest, obj: JSONObject
+    ) -> JSONObject | None:
+        """Return an object as a webhook changes it; None where it is not called."""
+        return self.call(webhook, replace(request, object=obj))
+
+    def call(self, webhook: Webhook, request: ReviewRequest) -> JSONObject | None:
+        """Call a webhook if the request concerns it, and return the object then.
+
+        Raises AnsweredError where it denies, and WebhookError where it fails, unless
+        that is to be ignored.
+        """
+        matched = self._find_match(webhook, request)
+        if matched is None:
+            return None
+        if request.dry_run and (
+            webhook.fields.get("sideEffects") not in _WITHOUT_SIDE_EFFECTS
+        ):
+            raise StatusError(
+                f'admission webhook "{webhook.name}" does not support dry run'
+            )
+        try:
+            response = self._ask(webhook, request, matched)
+            patch = _read_patch(response)
+        except CallError as error:
+            problem = f'failed calling webhook "{webhook.name}": {error}'
+            if not webhook.is_ignored_on_failure:
+                raise WebhookError(problem) from None
+            _LOG.warning("failing open", extra={"fields": {"error": problem}})
+            return request.object
+        for key, value in as_object(response.get("auditAnnotations")).items():
+            self.annotations[f"{webhook.name}/{key}"] = as_text(value)
+        self.warnings.extend(map(as_text, as_list(response.get("warnings"))))
+        if response.get("allowed") is not True:
+            raise AnsweredError(_denial(webhook.name, response.get("status")))
+        if not patch:
+            return request.object
+        return _apply(webhook, request, matched, patch)
+
+    def _find_match(
+        self, webhook: Webhook, request: ReviewRequest
+    ) -> ReviewedResource | None:
+        """Return the version in which a webhook is to be called; None: it is not."""
+        try:
+            matched = find_match(webhook.criteria, request)
+        except UnknownInputError:
+            # The namespace was deleted meanwhile.
+            return None
+        if matched is None or not webhook.fields.get("matchConditions"):
+            return matched
+        try:
+            problem = find_condition_problem(
+                webhook.fields, Evaluation({}, request, matched)
+            )
+        except UnknownInputError as error:
+            # To call it is what is left where nobody knows.
+            self.warnings.append(
+                f"the conditions of webhook {webhook.name} were not evaluated, which"
+                f" needs {error.problem}: it is called"
+            )
+            return matched
+        if problem and not webhook.is_ignored_on_failure:
+            raise deny(
+                request,
+                [problem],
+                reason="Forbidden",
+                code=_FORBIDDEN,
+                has_causes=False,
+            )
+        return matched if problem is None else None
+
+    def _ask(
+        self, webhook: Webhook, request: ReviewRequest, matched: ReviewedResource
+    ) -> JSONObject:
+        """Send a review, and return the response in the answer. Raises CallError."""
+        accepted = as_list(webhook.fields.get("admissionReviewVersions"))
+        version = next((each for each in accepted if each in _VERSIONS), None)
+        if version is None:
+            raise CallError(
+                "could not create admission objects: webhook does not accept known"
+                " AdmissionReview versions (v1, v1beta1)"
+            )
+        uid = str(uuid4())
+        review: JSONObject = {
+            "kind": "AdmissionReview",
+            "apiVersion": f"{_GROUP}/{version}",
+            "request": {
+                "uid": uid,
+                **request.describe(matched),
+                "object": request.convert(request.object, matched),
+                "oldObject": request.convert(request.old, matched),
+            },
+        }
+        timeout = webhook.fields.get("timeoutSeconds")
+        seconds = timeout if isinstance(timeout, int) else 10
+        client = as_object(webhook.fields.get("clientConfig"))
+        body = post(client, self._urls, codec.encode(review), seconds)
+        return _read_response(body, as_text(version), uid, webhook)
+
+
+def _read_response(body: bytes, version: str, uid: str, webhook: Webhook) -> JSONObject:
+    """Return the response of a review. Raises CallError."""
+    try:
+        review = as_object(codec.decode(body))
+    except SmpError as error:
+        problem = f"couldn't get version/kind; json parse error: {error.problem}"
+        raise CallError(f"failed to call webhook: {problem}") from None
+    answered = as_text(review.get("apiVersion")).rpartition("/")[2]
+    if answered != version:
+        raise CallError(
+            f"failed to call webhook: converting ({answered}.AdmissionReview) to"
+            f" ({version}.AdmissionReview): unknown conversion"
+        )
+    response = review.get("response")
+    problem = ""
+    if not isinstance(response, dict):
+        problem = "webhook response was absent"
+    elif version == "v1":
+        problem = _find_problem(response, uid, is_mutating=webhook.is_mutating)
+    if problem or not isinstance(response, dict):
+        raise CallError(f"received invalid webhook response: {problem}")
+    return response
+
+
+def _find_problem(response: JSONObject, uid: str, *, is_mutating: bool) -> str:
+    """Return what is wrong with a response (Go: VerifyAdmissionResponse)."""
+    answered = as_text(response.get("uid"))
+    patch, patch_type = response.get("patch"), response.get("patchType")
+    if answered != uid:
+        return f'expected response.uid="{uid}", got "{answered}"'
+    if is_mutating and patch and patch_type is None:
+        return "webhook returned response.patch but not response.patchType"
+    if is_mutating and not patch and patch_type is not None:
+        return "webhook returned response.patchType but not response.patch"
+    if not is_mutating and patch:
+        return "validating webhook may not return response.patch"
+    if not is_mutating and patch_type is not None:
+        return "validating webhook may not return response.patchType"
+    return ""
+
+
+def _read_patch(response: JSONObject) -> JSON:
+    """Return the operations of a response. Raises CallError."""
+    text = response.get("patch")
+    if not text or response.get("allowed") is not True:
+        return None
+    try:
+        patch = codec.decode(base64.b64decode(as_text(text)))
+    except (SmpError, binascii.Error) as error:
+        raise CallError(
+            f"received undecodable patch in webhook response: {error}"
+        ) from None
+    patch_type = response.get("patchType", "JSONPatch")
+    if patch and patch_type != "JSONPatch":
+        raise CallError(f'unsupported patch type "{as_text(patch_type)}"')
+    return patch
+
+
+def _apply(
+    webhook: Webhook, request: ReviewRequest, matched: ReviewedResource, patch: JSON
+) -> JSONObject:
+    """Apply the patch of a webhook, in the version that it was asked about."""
+    obj = request.convert(request.object, matched)
+    if obj is None:
+        raise WebhookError(
+            f'admission webhook "{webhook.name}" attempted to modify the object, which'
+            " is not supported for this operation"
+        )
+    try:
+        changed = as_object(apply_as_server(obj, patch))
+    except SmpError as error:
+        raise WebhookError(str(error)) from None
+    return request.convert(changed, request.resource) or {}
+
+
+def _denial(name: str, status: JSON) -> JSONObject:
+    """Return the Status of a denial (Go: ToStatusErr)."""
+    given = as_object(status)
+    denied = f'admission webhook "{name}" denied the request'
+    code = given.get("code")
+    if not isinstance(code, int) or code < _BAD_REQUEST:
+        code = _BAD_REQUEST
+    said = as_text(given.get("message")) or as_text(given.get("reason"))
+    answer: JSONObject = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": f"{denied}: {said}" if said else f"{denied} without explanation",
+    }
+    for field in ("reason", "details"):
+        if given.get(field):
+            answer[field] = given[field]
+    return {**answer, "code": code}

@@ -1,0 +1,143 @@
+"""What a server requires of an Event, and what an update through events.k8s.io keeps.
+
+Objects are in the form of the core group, in which events are stored. Go:
+k8s.io/kubernetes, pkg/apis/core/validation/events.go, ValidateEventCreate and
+ValidateEventUpdate.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec.structs import replace
+
+from smp._values.names import label_key_problems
+from smp._values.values import JSON, JSONObject, as_object, as_text, same
+from smp.paths import Path
+from smp.server.errors import invalid, require
+from smp.violations import Violation
+
+_OPEN_NAMESPACES: Final = ("default", "kube-system")
+# By field: the most characters, and whether it must be set.
+_TEXTS: Final = {
+    "reportingInstance": (128, True),
+    "action": (128, True),
+    "reason": (128, True),
+    "message": (1024, False),
+}
+# As Go prints the internal types.
+_REFERENCE: Final = ("Kind", "Namespace", "Name", "UID", "APIVersion")
+_MEMBERS: Final = {
+    "involvedObject": (*_REFERENCE, "ResourceVersion", "FieldPath"),
+    "related": (*_REFERENCE, "ResourceVersion", "FieldPath"),
+    "source": ("Component", "Host"),
+}
+_ZEROS: Final[JSONObject] = {
+    "count": 0,
+    "eventTime": None,
+    "firstTimestamp": None,
+    "lastTimestamp": None,
+    "related": None,
+}
+# The fields that cannot change, and what those are called in which that differs.
+_IMMUTABLE: Final = {
+    "involvedObject": "",
+    "reason": "",
+    "message": "",
+    "source": "",
+    "firstTimestamp": "",
+    "lastTimestamp": "",
+    "count": "",
+    "type": "",
+    "eventTime": "",
+    "action": "",
+    "related": "",
+    "reportingComponent": "reportingController",
+    "reportingInstance": "",
+}
+
+
+def find_event_violations(
+    event: JSONObject, old: JSONObject | None, *, strict: bool
+) -> Iterator[Violation]:
+    """Yield what is wrong with an event; ``old`` is None for a new one.
+
+    ``strict`` is a write through events.k8s.io.
+    """
+    yield from _legacy(event, "reportingController" if strict else "reportingComponent")
+    if not strict:
+        return
+    if old is None or not same(event.get("series"), old.get("series")):
+        yield from _series(as_object(event.get("series")), has="series" in event)
+    if old is None:
+        yield from _new(event)
+        return
+    for name, reported in _IMMUTABLE.items():
+        value = event.get(name)
+        if not _is_same(value, old.get(name)):
+            path = Path((reported or name,))
+            # Not in the order of their names, as other values are printed.
+            text = json.dumps(_in_go(name, value), separators=(",", ":"))
+            message = f"Invalid value: {text}: field is immutable"
+            yield replace(invalid(path, value, ""), message=message)
+
+
+def _legacy(event: JSONObject, reporter: str) -> Iterator[Violation]:
+    involved = as_object(event.get("involvedObject")).get("namespace", "")
+    namespace = as_object(event["metadata"]).get("namespace", "")
+    if event.get("eventTime") is None:
+        agrees = namespace == (involved or "default")
+    else:
+        agrees = bool(involved) or namespace in _OPEN_NAMESPACES
+    if not agrees:
+        path = Path(("involvedObject", "namespace"))
+        yield invalid(path, involved, "does not match event.namespace")
+    if event.get("eventTime") is None:
+        return
+    name = as_text(event.get("reportingComponent"))
+    if not name:
+        yield require(Path((reporter,)))
+    for problem in label_key_problems(name):
+        yield invalid(Path((reporter,)), name, problem)
+    for field, (most, is_required) in _TEXTS.items():
+        text = as_text(event.get(field))
+        if is_required and not text:
+            yield require(Path((field,)))
+        if len(text.encode()) > most:
+            yield invalid(Path((field,)), "", f"can have at most {most} characters")
+
+
+def _new(event: JSONObject) -> Iterator[Violation]:
+    if event.get("eventTime") is None:
+        yield require(Path(("eventTime",)))
+    if event.get("type") not in ("Normal", "Warning"):
+        text = as_text(event.get("type"))
+        yield invalid(Path(("type",)), "", f"has invalid value: {text}")
+    for name in ("firstTimestamp", "lastTimestamp", "count", "source"):
+        if event.get(name) not in (None, 0, {}):
+            yield invalid(Path((name,)), "", "needs to be unset")
+
+
+def _series(series: JSONObject, *, has: bool) -> Iterator[Violation]:
+    if not has:
+        return
+    count = series.get("count", 0)
+    if isinstance(count, int) and count <= 1:
+        yield invalid(Path(("series", "count")), "", "should be at least 2")
+    if series.get("lastObservedTime") is None:
+        yield require(Path(("series", "lastObservedTime")))
+
+
+def _is_same(value: JSON, former: JSON) -> bool:
+    # Absent and zero are one thing in Go.
+    return same(value, former) or (not value and not former)
+
+
+def _in_go(name: str, value: JSON) -> JSON:
+    """Return a value with all members that its Go type has."""
+    if name not in _MEMBERS or not isinstance(value, dict):
+        return value or _ZEROS.get(name, "")
+    by_name = {each.lower(): member for each, member in value.items()}
+    return {each: by_name.get(each.lower(), "") for each in _MEMBERS[name]}

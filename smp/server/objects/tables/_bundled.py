@@ -1,0 +1,236 @@
+"""The columns of the built-in resources, as ``kubectl get`` prints them.
+
+They are a table, smp/schema/bundled/columns.json, by the plural name and the group of a
+resource. A row is a column: its name and one of the fields of ``_Row`` that say what
+its cells show. Go: the column definitions of AddHandlers in k8s.io/kubernetes,
+pkg/printers/internalversion/printers.go. Where an API server would have set a default
+that the stored object lacks, the default is shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from functools import cache, partial
+from typing import Any, Final, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from smp._storage.typed_storage import convert
+from smp._values.values import JSON, JSONObject, same
+from smp.schema.bundle import read_bundled_table
+from smp.server.objects.resources import Resource
+from smp.server.objects.selectors import selector_text
+from smp.server.objects.tables import _cluster, _pods, _workloads
+from smp.server.objects.tables._cells import (
+    abridge,
+    at,
+    is_deleted,
+    join,
+    text_of,
+    values_at,
+)
+from smp.server.objects.tables.columns import AGE, NAME, Cell, Column, time_since
+
+Columns: TypeAlias = tuple[Column, ...]
+
+# A value in a form: paths of which the first with a value counts, how it is changed,
+# and what is shown without a value: {a.b|c:lower=<none>}. In brackets it is with what
+# belongs to it, which is left out without a value: [:{nodePort}].
+_VALUE: Final = re.compile(
+    r"(?P<opening>\[(?P<before>[^][{}]*))?"
+    r"\{(?P<paths>[^}:=]+)(?::(?P<change>\w+))?(?:=(?P<absent>[^}]*))?\}"
+    r"(?(opening)(?P<after>[^][{}]*)\])"
+)
+_CHANGES: Final[dict[str, Callable[[str], str]]] = {
+    "group": lambda text: text.rpartition("/")[0],  # of an apiVersion
+    "lower": str.lower,
+    "strip": str.strip,
+}
+# What is not shown in brackets: 0 is a field that is not set in Go.
+_UNSET: Final = ("", "0")
+
+
+class _Row(msgspec.Struct, frozen=True, rename={"condition": "if"}):
+    """A column of the table; exactly one field says what its cells show.
+
+    ``form`` is a text with values in it, ``join`` several that are joined without the
+    empty ones; ``integer`` are paths of which the first that is not 0 counts; ``each``
+    is a path through lists, whose elements are shown by ``form``, those that have the
+    values of ``where``, at most so many; ``since`` are paths of times; ``show`` names a
+    function. Without a value at ``condition`` a cell is ``otherwise``.
+    """
+
+    name: str
+    type: str = "string"
+    format: str = ""
+    wide: bool = False
+    form: str = ""
+    joined: tuple[str, ...] = ()
+    integer: tuple[str, ...] = ()
+    boolean: str = ""
+    count: tuple[str, ...] = ()
+    each: str = ""
+    where: dict[str, Any] = {}
+    first: bool = False
+    most: int = 0
+    separator: str = ","
+    selector: str = ""
+    access_modes: str = ""
+    since: tuple[str, ...] = ()
+    show: str = ""
+    absent: str | int | None = None
+    condition: str = ""
+    otherwise: str = ""
+    deleted: str = ""
+
+
+def columns_of(resource: Resource) -> Columns:
+    """Return the columns of a built-in resource, by default the name and the age."""
+    # The columns are those of the stored version, also of events of events.k8s.io.
+    group, stored_in = resource.storage_group, resource.storage_api_version
+    columns = _columns(".".join(filter(None, (resource.plural, group))))
+    if resource.api_version != stored_in:
+        return _convert(
+            columns, partial(convert, kind=resource.kind, api_version=stored_in)
+        )
+    return columns
+
+
+def scale_columns() -> Columns:
+    """Return the columns of a Scale, of whichever resource (Go: printScale)."""
+    return _columns("scale")
+
+
+def _convert(columns: Columns, convert: Callable[[JSONObject], JSONObject]) -> Columns:
+    """Return columns whose cells show an object in another version."""
+
+    def shown(show: Cell) -> Cell:
+        return lambda obj, now: show(convert(obj), now)
+
+    return tuple(replace(column, cell=shown(column.cell)) for column in columns)
+
+
+@cache
+def _columns(name: str) -> Columns:
+    table = read_bundled_table("columns.json", dict[str, list[str | _Row]])
+    rows = table.get(name)
+    return (NAME, AGE) if rows is None else tuple(map(_column, rows))
+
+
+def _column(row: str | _Row) -> Column:
+    """Make a column; "Name" and "Age" are those of all objects."""
+    if isinstance(row, str):
+        return {"Name": NAME, "Age": AGE}[row]
+    if row.name == "Name" and not (row.form or row.show):
+        return replace(NAME, priority=int(row.wide))
+    return Column(row.name, _cell(row), row.type, int(row.wide), row.format)
+
+
+def _cell(row: _Row) -> Cell:
+    """Make the cells of a row."""
+    show: Cell
+    if row.show:
+        [show] = [vars(each)[row.show] for each in _MODULES if row.show in vars(each)]
+    else:
+        show = _show_by(row)
+
+    def cell(obj: JSONObject, now: datetime) -> JSON:
+        if row.deleted and is_deleted(obj):
+            return row.deleted
+        if row.condition and at(obj, row.condition) in (None, "", []):
+            return row.otherwise
+        return show(obj, now)
+
+    return cell if row.deleted or row.condition else show
+
+
+_MODULES: Final = (_pods, _workloads, _cluster)
+
+
+def _show_by(row: _Row) -> Cell:
+    """Return what shows the values that a row names."""
+    absent = "" if row.absent is None else str(row.absent)
+    if row.each:
+        return lambda obj, _now: _elements(obj, row) or absent
+    if row.joined:
+        return lambda obj, _now: join(
+            (_fill(form, obj) for form in row.joined), absent, row.separator
+        )
+    if row.integer:
+        least = row.absent or 0
+        return lambda obj, _now: _integer(obj, row.integer) or least
+    if row.boolean:
+        return lambda obj, _now: at(obj, row.boolean) is True
+    if row.count:
+        return lambda obj, _now: sum(_size(at(obj, path)) for path in row.count)
+    if row.selector:
+        return lambda obj, _now: selector_text(at(obj, row.selector)) or absent
+    if row.access_modes:
+        return lambda obj, _now: _cluster.access_modes(at(obj, row.access_modes))
+    if row.since:
+        return lambda obj, now: _since(obj, row, now)
+    return lambda obj, _now: _fill(row.form, obj)
+
+
+def _fill(form: str, obj: JSONObject) -> str:
+    """Return a form with its values."""
+
+    def value(match: re.Match[str]) -> str:
+        found = (_text(obj, path) for path in match["paths"].split("|"))
+        text = next(filter(None, found), match["absent"] or "")
+        if match["change"]:
+            text = _CHANGES[match["change"]](text)
+        if match["opening"]:
+            parts = (match["before"], text, match["after"])
+            return "" if text in _UNSET else "".join(parts)
+        return text
+
+    return _VALUE.sub(value, form)
+
+
+def _text(obj: JSONObject, path: str) -> str:
+    """Return the text at a path; of a list, that of its first element."""
+    return next((text_of(value) for value in values_at(obj, path)), "")
+
+
+def _elements(obj: JSONObject, row: _Row) -> str:
+    """Return the elements of a list, joined."""
+    texts = list(_element_texts(obj, row))
+    if row.first:
+        return texts[0] if texts else ""
+    if row.most:
+        return abridge(texts, row.most) if texts else ""
+    return join(texts, separator=row.separator)
+
+
+def _element_texts(obj: JSONObject, row: _Row) -> Iterator[str]:
+    for element in values_at(obj, row.each):
+        if not row.form:
+            if isinstance(element, str):
+                yield element
+        elif isinstance(element, dict) and all(
+            same(element.get(name), value) for name, value in row.where.items()
+        ):
+            yield _fill(row.form, element)
+
+
+def _integer(obj: JSONObject, paths: Iterable[str]) -> int:
+    """Return the first integer at one of the paths that is not 0."""
+    values = (at(obj, path) for path in paths)
+    return next((each for each in values if each and isinstance(each, int)), 0)
+
+
+def _size(value: JSON) -> int:
+    return len(value) if isinstance(value, dict | list) else 0
+
+
+def _since(obj: JSONObject, row: _Row, now: datetime) -> JSON:
+    """Return how long ago the first of some times was that is set."""
+    times = (at(obj, path) for path in row.since)
+    time = next((each for each in times if each), None)
+    if time is None and row.absent is not None:
+        return row.absent
+    return time_since(time, now)

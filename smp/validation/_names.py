@@ -1,0 +1,54 @@
+"""The rules about the name and the namespace of an object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from smp._values import names
+from smp._values.values import JSON, JSONObject
+from smp.paths import Path
+from smp.violations import Violation, quote_json
+
+_METADATA: Final = Path(("metadata",))
+_NOT_A_STRING: Final = "must be a string"
+# Reviews are answered and not stored; they have no names.
+_WITHOUT_NAMES: Final = ("authentication.k8s.io", "authorization.k8s.io")
+
+
+def judge_names(metadata: JSONObject, group: str, kind: str) -> Iterator[Violation]:
+    """Yield what is wrong with the name, generateName and namespace of an object.
+
+    A namespace that is left out is that of the request. Go: k8s.io/apimachinery,
+    api/validation, ValidateObjectMeta.
+    """
+    prefix = metadata.get("generateName")
+    if isinstance(prefix, str) and prefix:
+        problem = names.prefix_problem(prefix, group, kind)
+        if problem:
+            yield _invalid("generateName", prefix, problem)
+    name = metadata.get("name")
+    if not name:
+        if not prefix and group not in _WITHOUT_NAMES:
+            yield Violation(
+                "required-value",
+                _METADATA / "name",
+                "FieldValueRequired",
+                "Required value: name or generateName is required",
+            )
+    elif not isinstance(name, str):
+        yield _invalid("name", name, _NOT_A_STRING)
+    elif problem := names.name_problem(name, group, kind):
+        yield _invalid("name", name, problem)
+    namespace = metadata.get("namespace")
+    if isinstance(namespace, str) and namespace:
+        problem = names.label(namespace)
+        if problem:
+            yield _invalid("namespace", namespace, problem)
+
+
+def _invalid(field: str, value: JSON, detail: str) -> Violation:
+    message = f"Invalid value: {quote_json(value)}: {detail}"
+    return Violation(
+        "invalid-value", _METADATA / field, "FieldValueInvalid", message, value
+    )
