@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smp.values import JSONObject, as_list, as_object
+from smp._values.values import JSONObject, as_list, as_object
 from tests.record import unions
 from tests.record.applies import FILE, read, recorded
 from tests.support.apiserver import needs_apiserver, running

@@ -13,11 +13,11 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 import smp
-from smp.immutable import changed_immutable_fields
-from smp.last_applied import LAST_APPLIED, with_last_applied
+from smp._storage.immutable import find_changed_immutable_fields
+from smp._values.last_applied import LAST_APPLIED, with_last_applied
+from smp._values.values import JSON, JSONObject, as_object, same
 from smp.schema.model import Schema
 from smp.unions import validate_unions
-from smp.values import JSON, JSONObject, as_object, same
 from tests.record.applies import ANNOTATION, CASES, FILE, read
 from tests.support.differences import Difference, differences
 from tests.support.kubectl import without_last_applied
@@ -46,6 +46,10 @@ class Case(NamedTuple):
         patch = smp.three_way_patch(
             self.record["last_applied"], self.modified, self.live, self.schema
         )
+        return self.as_recorded(patch)
+
+    def as_recorded(self, patch: JSONObject) -> JSONObject:
+        """Return a patch with its annotation as a recorded one has it."""
         written = as_object(self.modified["metadata"])["annotations"]
         metadata = as_object(patch.get("metadata"))
         annotations = as_object(metadata.get("annotations"))
@@ -160,6 +164,7 @@ def test_the_patch_is_what_kubectl_sent() -> None:
 
 def test_the_patch_for_kubectl_of_an_apply_is_what_it_sends() -> None:
     compared = 0
+    kinds = set()
     for case in sent_cases():
         try:
             result = smp.three_way_apply(
@@ -168,16 +173,18 @@ def test_the_patch_for_kubectl_of_an_apply_is_what_it_sends() -> None:
         except smp.UnionError:
             # The configuration contradicts itself, and is not applied.
             continue
-        patch = smp.three_way_patch(
-            case.record["last_applied"], case.modified, case.live, case.schema
-        )
-        assert same(result.kubectl_patch, patch)
+        sent = case.record["sent"] or {}
+        patch = case.as_recorded(result.kubectl_patch)
+        # Row 5 of docs/deviations.md is about other patches than this one.
+        assert same(patch, sent) or deviation_of(case, patch) == 11
+        kinds.add(case.record["kind"])
         assert same(
             smp.apply_patch(case.live, as_object(result.patch), case.schema),
             result.object,
         )
         compared += 1
     assert compared > 0.9 * len(sent_cases())
+    assert "PodDisruptionBudget" in kinds
 
 
 def test_kubectl_fails_where_three_way_patch_does() -> None:
@@ -207,7 +214,7 @@ def test_immutable_fields_are_refused_as_by_the_server() -> None:
         patched = patched_by_kubectl(case)
         if patched is None:
             continue
-        ours = changed_immutable_fields(case.live, patched, case.schema)
+        ours = find_changed_immutable_fields(case.live, patched, case.schema)
         theirs = {
             (cause["field"], cause["reason"])
             for cause in case.causes

@@ -15,10 +15,10 @@ from jsonschema import Draft202012Validator
 
 import smp
 from smp import cases
+from smp._values.values import JSON, JSONObject, as_list, as_object, same
 from smp.cases import SpecCase, corrected, expectations, parse, run, updated_text
 from smp.documents import read_one
 from smp.errors import DocumentError
-from smp.values import JSON, JSONObject, as_list, as_object, same
 from tests.record.cases import UnrecordableError, disagreements, recorded
 from tests.support.kubectl import capture_apply, needs_kubectl, without_last_applied
 from tests.support.paths import SPEC_CASES

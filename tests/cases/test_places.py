@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smp.cases._places import differing_places
-from smp.values import JSON, same
+from smp._values.values import JSON, same
+from smp.cases._places import find_differing_places
 
 # Expected, actual, and what is said of them.
 EXAMPLES: list[tuple[JSON, JSON, list[str]]] = [
@@ -86,7 +86,9 @@ values: st.SearchStrategy[JSON] = st.recursive(
 
 
 def test_each_place_is_named_with_what_is_expected_and_what_is() -> None:
-    found = [differing_places(expected, actual) for expected, actual, _ in EXAMPLES]
+    found = [
+        find_differing_places(expected, actual) for expected, actual, _ in EXAMPLES
+    ]
     assert found == [places for _, _, places in EXAMPLES]
 
 
@@ -94,7 +96,7 @@ def test_each_place_is_named_with_what_is_expected_and_what_is() -> None:
 def test_there_are_places_where_and_only_where_values_differ(
     expected: JSON, actual: JSON
 ) -> None:
-    assert bool(differing_places(expected, actual)) != same(expected, actual)
+    assert bool(find_differing_places(expected, actual)) != same(expected, actual)
 
 
 def test_values_that_are_nested_too_deeply_are_said_to_differ() -> None:
@@ -102,6 +104,6 @@ def test_values_that_are_nested_too_deeply_are_said_to_differ() -> None:
     right: JSON = 2
     for _ in range(5_000):
         left, right = {"a": left}, {"a": right}
-    assert differing_places(left, right) == [
+    assert find_differing_places(left, right) == [
         "they differ, and are nested too deeply to say where"
     ]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from smp._values.values import ABSENT
 from smp.cli._changes import ValueChange, changes
 from smp.paths import Path as Where
 from smp.schema.catalog import kubernetes
-from smp.values import ABSENT
 from tests.support.command import config_map, run
 
 
@@ -72,7 +72,7 @@ def test_long_texts_are_shown_as_a_line_diff() -> None:
         config_map(text="".join([*lines[:9], "new\n", *lines[10:], "end"]))
     )
     expected = """\
-v1 ConfigMap a: changed
+v1 ConfigMap a: changed (old.yaml:1 -> new.yaml:1)
   ~ data.text:
       ...
         line 7

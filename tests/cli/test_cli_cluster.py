@@ -247,6 +247,7 @@ class TestApply:
         [
             [],
             ["-f", "x.yaml", "--applyset", "a"],
+            ["-f", "x.yaml", "--tooling", "kubectl/v1.37"],
             ["-f", "x.yaml", "--applyset", "a", "--prune", "-l", "a=b"],
             ["-f", "x.yaml", "--prune"],
             ["-f", "x.yaml", "--prune", "-l", "a=b", "--prune-allowlist", "v1"],
@@ -520,6 +521,98 @@ def test_how_far_it_is_is_shown_on_a_terminal_alone(
     assert ProgressLine(None)(Progress(1, 1, "done")) is None
     ProgressLine(None).interrupted()
     assert "smp: interrupted: nothing is done" in stream.getvalue()
+
+
+@pytest.mark.usefixtures("directory")
+def test_both_requests_of_a_changed_union_are_printed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # A server of today judges unions, and normalizes none.
+    settings = Settings(seed=0, profile="validate-only")
+    with KubernetesApi(settings) as server:
+        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig))
+        words = ("cluster", "apply", "--server-side", "--field-manager", "helm", "-f")
+        assert run(*words, written(WEB)).exit_code == 0
+        file = written(f"{WEB}  strategy: {{type: Recreate}}")
+        ran = run(*words, file, "--unions", "kubectl")
+        assert ran.exit_code == 1
+        assert "may not be specified when strategy `type` is" in ran.stderr
+        ran = run(*words, file)
+    assert (ran.exit_code, ran.stdout) == (
+        0,
+        "deployment.apps/web serverside-applied\n",
+    )
+    warning, first, last = ran.stderr.splitlines()
+    assert warning.startswith(
+        "Warning: deployment.apps/web: spec.strategy.rollingUpdate:"
+    )
+    place = "/apis/apps/v1/namespaces/default/deployments/web?fieldManager=helm"
+    sent = f"smp: note: deployment.apps/web: PATCH {place}"
+    assert first.startswith(f"{sent} (application/json-patch+json): [")
+    assert last == f"{sent}&force=false (application/apply-patch+yaml)"
+
+
+@needs_kubectl
+@pytest.mark.slow
+@pytest.mark.parametrize("first", ["kubectl", "smp"])
+def test_an_applyset_is_worked_on_by_kubectl_and_by_smp(
+    smp: Smp, api: KubernetesApi, directory: Path, first: str
+) -> None:
+    environment = {**os.environ, "KUBECONFIG": str(api.kubeconfig)}
+    environment |= {"HOME": str(directory), "KUBECTL_APPLYSET": "true"}
+
+    def kubectl(*manifests: str) -> tuple[int, str]:
+        ran = subprocess.run(
+            [str(kubectl_path()), "apply", "-f", written(*manifests), *both],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return ran.returncode, ran.stdout + ran.stderr
+
+    def as_kubectl(*manifests: str) -> tuple[int, str]:
+        file = written(*manifests)
+        ran = smp("apply", "-f", file, *both, "--tooling", "kubectl/v1.37")
+        return ran.exit_code, ran.stdout + ran.stderr
+
+    both = ["--prune", "--applyset=set", "--namespace=default"]
+    turns = [kubectl, as_kubectl] if first == "kubectl" else [as_kubectl, kubectl]
+    assert turns[0](WEB, CONFIG)[0] == 0
+    # Without the option each leaves the sets of the other alone.
+    refused = smp("apply", "-f", written(CONFIG), *both)
+    assert refused.exit_code == 1
+    assert "--tooling kubectl/v1.37" in refused.stderr
+    # The other one prunes what the first one has applied, and hands it back.
+    code, said = turns[1](CONFIG)
+    assert (code, "deployment.apps/web pruned" in said) == (0, True), said
+    code, said = turns[0](WEB)
+    assert (code, "configmap/a pruned" in said) == (0, True), said
+    found = smp("applysets", "set", "--tooling", "kubectl/v1.37")
+    assert found.stdout == "secrets/set: 1 members\n  apps/v1 Deployment default/web\n"
+    parent = api.client("httpx").get("/api/v1/namespaces/default/secrets/set").json()
+    managers = {entry["manager"] for entry in parent["metadata"]["managedFields"]}
+    assert managers == {"kubectl-applyset"}
+
+
+@needs_kubectl
+@pytest.mark.slow
+def test_kubectl_leaves_a_set_of_smp_alone(
+    smp: Smp, api: KubernetesApi, directory: Path
+) -> None:
+    environment = {**os.environ, "KUBECONFIG": str(api.kubeconfig)}
+    environment |= {"HOME": str(directory), "KUBECTL_APPLYSET": "true"}
+    both = ["--prune", "--applyset=set", "--namespace=default"]
+    assert smp("apply", "-f", written(CONFIG), *both).exit_code == 0
+    ran = subprocess.run(
+        [str(kubectl_path()), "apply", "-f", written(CONFIG), *both],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 1
+    assert 'managed by tooling "smp" instead of "kubectl"' in ran.stderr
 
 
 @needs_kubectl

@@ -186,3 +186,30 @@ def test_an_error_of_use_looks_the_same_with_and_without_click() -> None:
     )
     in_process = process("patch", "old.yaml")
     assert (in_process.returncode, in_process.stderr) == (2, read.stderr)
+
+
+def test_what_other_programs_take_is_taken_or_corrected() -> None:
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: n}\n"
+    by_letter = run(
+        "apply", "-f=-", "-o=json", stdin=text.replace("name: n", "name: a")
+    )
+    assert by_letter.exit_code == 0
+    assert by_letter.stdout.startswith("[")
+    version, usage = run("--version").stdout, run("apply", "--help").stdout
+    assert run("version").stdout == run("-v").stdout == version
+    assert run("help", "apply").stdout == usage
+    assert "did you mean -f new.yaml?" in run("apply", "new.yaml").stderr
+    assert "did you mean --desired a?" in run("drift", "a", "b").stderr
+    assert "did you mean -f new.yaml?" in run("explain", "new.yaml").stderr
+    # YAML 1.1 reads n as false.
+    assert "quote them" in run("lint", "-", stdin=text).output
+    twice = run("apply", "-f", "-", stdin=f"{text}data: {{y: a, on: b}}\n")
+    assert "quote them" in twice.stderr
+
+
+def test_a_list_whose_items_are_none_is_said_to_be_that() -> None:
+    text = "apiVersion: v1\nkind: List\nitems: hello\n"
+    for command in (("apply", "-f", "-"), ("lint", "-")):
+        ran = run(*command, stdin=text)
+        assert "items of a List" in ran.output
+        assert ran.exit_code != 0

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from smp.last_applied import with_last_applied
-from smp.values import JSONObject
+from smp._values.last_applied import with_last_applied
+from smp._values.values import JSONObject
 from tests.support.command import run
 from tests.support.kubectl import capture_apply, needs_kubectl, without_last_applied
 

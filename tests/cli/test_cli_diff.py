@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from smp import documents, json_patch
-from smp.last_applied import LAST_APPLIED
+from smp._values.last_applied import LAST_APPLIED
 from tests.support.command import config_map, run, values
 
 
@@ -111,18 +111,18 @@ def test_the_json_patch_turns_the_original_into_the_modified_object() -> None:
 def test_the_report_lists_the_changed_fields() -> None:
     ran = run("diff", "old.yaml", "new.yaml", "-o", "report")
     expected = """\
-apps/v1 Deployment shop/web: changed
+apps/v1 Deployment shop/web: changed (old.yaml:1 -> new.yaml:1)
   - metadata.labels:
       - tier: front
   ~ spec.replicas: 2 -> 3
   ~ spec.template.spec.containers[name=app].image: "nginx:1.25" -> "nginx:1.26"
   - spec.template.spec.containers[name=log]:
-      - name: log
       - image: busybox:1
+      - name: log
   + spec.strategy:
       + type: Recreate
 
-v1 Secret shop/key: changed
+v1 Secret shop/key: changed (old.yaml:15 -> new.yaml:14)
   ~ stringData.password: "*** (original)" -> "*** (modified)"
 
 2 objects: 2 changed

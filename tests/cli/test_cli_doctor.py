@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import smp
+from smp._values.values import as_list, as_object, as_text
 from smp.cli import doctor
-from smp.values import as_list, as_object, as_text
 from tests.support.command import run
 
 
@@ -62,7 +62,9 @@ def test_json_has_the_same_for_programs() -> None:
     }
     assert packages["msgspec"]
     names = [as_object(extra)["name"] for extra in as_list(found["extras"])]
-    assert names == ["cluster", "etcd", "fleet", "go", "report", "server", "uvloop"]
+    assert names == [
+        *("cel", "cluster", "etcd", "fleet", "go", "report", "server", "uvloop")
+    ]
 
 
 def missing(absent: set[str], real: Callable[[str], str]) -> Callable[[str], str]:
@@ -129,7 +131,7 @@ def test_another_distribution_with_a_package_smp_is_a_problem(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found = [
-        Other("Strategic_Merge.Patch", "smp/__init__.py", "smp/values.py"),
+        Other("Strategic_Merge.Patch", "smp/__init__.py", "smp/_values/values.py"),
         Other("smp", "smp/__init__.py", "smp/header.py"),
         Other("smpclient", "smpclient/__init__.py"),
     ]

@@ -22,6 +22,7 @@ from junitparser import JUnitXml
 
 import smp
 from benchmarks.fleets import Rates, pairs
+from smp._values.values import JSONObject
 from smp.cli._drift_history import path_of
 from smp.cli._drift_pairs import Parts
 from smp.cli._drift_run import Found
@@ -29,11 +30,11 @@ from smp.cli._workers import WorkerPool
 from smp.cluster import Cluster
 from smp.documents import dump_yaml
 from smp.testing import KubernetesApi
-from smp.values import JSONObject
 from tests.support.command import Ran, run
 from tests.support.paths import ROOT
 
 WANT, LIVE = "want.ndjson", "live.ndjson"
+EMPTY_LIST: JSONObject = {"apiVersion": "v1", "kind": "List", "items": []}
 
 
 def config_map(name: str, value: str, **metadata: str) -> dict[str, Any]:
@@ -50,7 +51,25 @@ def drift(*arguments: str, stdin: str | None = None) -> Ran:
 
 
 def rows_of(ran: Ran) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in ran.stdout.splitlines()]
+    found = [json.loads(line) for line in ran.stdout.splitlines()]
+    return [row for row in found if "verdict" in row]
+
+
+def without_history(ran: Ran) -> list[dict[str, Any]]:
+    """Return the rows without what a state says of them."""
+    rows = rows_of(ran)
+    for row in rows:
+        row.pop("change", None)
+        row.pop("since", None)
+    return rows
+
+
+def clusters_of(ran: Ran) -> dict[str, dict[str, Any]]:
+    """Return the rows of the clusters, which come last."""
+    found = [json.loads(line) for line in ran.stdout.splitlines()]
+    there = found[len(rows_of(ran)) :]
+    assert not [row for row in there if "verdict" in row]
+    return {row["cluster"]: row for row in there}
 
 
 def verdicts(ran: Ran) -> dict[str, str]:
@@ -67,6 +86,9 @@ def fleet() -> dict[str, str]:
             if text is not None:
                 value = {"cluster": pair.cluster, "object": json.loads(text)}
                 sides[name].append(json.dumps(value))
+        # Without any line of a cluster nothing is known of it.
+        answer = {"cluster": pair.cluster, "object": EMPTY_LIST}
+        sides[LIVE].append(json.dumps(answer))
     return {name: "".join(f"{line}\n" for line in sides[name]) for name in sides}
 
 
@@ -88,9 +110,77 @@ def test_each_object_has_a_verdict(files: tuple[str, ...]) -> None:
     changed = rows_of(drift(*files, "-o", "ndjson"))
     assert changed == [row for row in rows if row["verdict"] != "same"]
     summary = drift(*files).stdout
-    assert summary.startswith(f"{len(rows)} objects: ")
+    assert f"\n\n{len(rows)} objects: " in summary
     for heading in ("by cluster", "by namespace", "by kind", "by cause"):
         assert heading in summary
+
+
+def test_a_summary_names_the_first_objects() -> None:
+    changed = config_map("web", "2", namespace="shop")
+    fields: JSONObject = {"f:data": {"f:key": {}}}
+    changed["metadata"]["managedFields"] = [
+        {
+            "manager": "kubectl-edit",
+            "operation": "Update",
+            "time": "2026-01-02T03:04:05Z",
+            "apiVersion": "v1",
+            "fieldsType": "FieldsV1",
+            "fieldsV1": fields,
+        }
+    ]
+    many = {**config_map("z", "1"), "data": {str(number): "1" for number in range(7)}}
+    left = config_map("left", "1", namespace="zone")
+    wanted = [config_map("web", "1", namespace="shop"), many]
+    wanted += [config_map(f"new-{number:02}", "1") for number in range(25)]
+    live = [changed, left, {**many, "data": {}}]
+    Path("want.yaml").write_text(dump_yaml([*wanted]))
+    Path("live.yaml").write_text(dump_yaml([*live]))
+    sides = ("--desired", "want.yaml", "--live", "live.yaml")
+    ran = drift(*sides)
+    named, _, totals = ran.stdout.partition("\n\n")
+    lines = named.splitlines()
+    assert lines[:2] == ["v1 ConfigMap new-00: missing", "v1 ConfigMap new-01: missing"]
+    assert lines[20:] == ["... 8 more, which -o ndjson has"]
+    assert totals.startswith("28 objects: 25 missing, 2 drift, 1 extra\n")
+    Path("want.yaml").write_text(dump_yaml([*wanted[:2]]))
+    named = drift(*sides).stdout.partition("\n\n")[0]
+    assert named.splitlines() == [
+        "v1 ConfigMap z: drift",
+        *(f"  data.{number}  set" for number in range(5)),
+        "  ... 2 more paths",
+        "v1 ConfigMap shop/web: drift",
+        "  data.key  set  kubectl-edit Update 2026-01-02T03:04:05Z",
+        "v1 ConfigMap zone/left: extra",
+    ]
+
+
+def test_what_was_added_by_hand_is_in_all_formats() -> None:
+    live = config_map("a", "1")
+    live["data"]["more"] = "2"
+    live["metadata"]["managedFields"] = [
+        {
+            "manager": "kubectl-edit",
+            "operation": "Update",
+            "time": "2026-01-02T03:04:05Z",
+            "apiVersion": "v1",
+            "fieldsType": "FieldsV1",
+            "fieldsV1": {"f:data": {"f:more": {}}},
+        }
+    ]
+    Path("want.json").write_text(json.dumps(config_map("a", "1")))
+    Path("live.json").write_text(json.dumps(live))
+    sides = ("--desired", "want.json", "--live", "live.json", "--state", "state.db")
+    assert drift(*sides, "-o", "ndjson").exit_code == 0
+    # The state knows both answers apart.
+    ran = drift(*sides, "-o", "ndjson", "--additions")
+    assert (ran.exit_code, verdicts(ran)) == (1, {"a": "extra-fields"})
+    assert drift(*sides[:4], "--additions").stdout.startswith(
+        "v1 ConfigMap a: extra-fields\n"
+        "  data.more  extra-fields  kubectl-edit Update 2026-01-02T03:04:05Z\n"
+    )
+    for name in ("html", "junit", "sarif"):
+        ran = drift(*sides, "--additions", "-o", name)
+        assert "added by hand" in ran.stdout, name
 
 
 def test_nothing_is_wrong_where_all_is_the_same() -> None:
@@ -248,13 +338,13 @@ def test_a_state_has_what_did_not_change(files: tuple[str, ...]) -> None:
     options = (*files, "--state", "state.db", "-o", "ndjson")
     first = drift(*options)
     again = drift(*options)
-    assert again.stdout == first.stdout
+    assert without_history(again) == without_history(first)
     assert "60 as before" in again.stderr
     text = Path(LIVE).read_text()
     Path(LIVE).write_text(text.replace('"kubectl-edit"', '"another"', 1))
     changed = drift(*options)
     assert "59 as before" in changed.stderr
-    assert changed.stdout != first.stdout
+    assert without_history(changed) != without_history(first)
     # What the answers depend on is part of what they are known by.
     assert "as before" not in drift(*options, "--show-secrets").stderr
     assert "as before" not in drift(*options, "--kubernetes", "1.36").stderr
@@ -373,10 +463,24 @@ def test_live_objects_may_be_those_of_a_cluster(
             "--desired", "want.yaml", "--live", "cluster", "-o", "ndjson", "--all"
         )
     # It is not known whether one is missing that cannot be asked for.
-    assert verdicts(ran) == {"a": "same", "b": "drift", "c": "missing"}
+    assert verdicts(ran) == {
+        "a": "same",
+        "b": "drift",
+        "c": "missing",
+        "odd": "unreadable",
+    }
+    [cluster_row] = clusters_of(ran).values()
+    assert cluster_row == {
+        "cluster": "",
+        "expected": 4,
+        "read": 2,
+        "unreadable": 1,
+        "complete": False,
+        "reasons": [],
+    }
     assert ran.exit_code == 3
     assert "Odd" in ran.stderr
-    assert "read 3 desired, 2 live; 0 skipped, 1 could not be read" in ran.stderr
+    assert "read 4 desired, 2 live; 0 skipped, 1 could not be read" in ran.stderr
 
 
 def test_extra_objects_of_a_cluster_are_found_where_they_are_asked_for(
@@ -501,7 +605,9 @@ def test_an_interrupt_after_some_rows_leaves_a_complete_output(
     # All that was read is counted, and what could not be read is named.
     sides = re.search(r"read (\d+) desired, (\d+) live; 0 skipped, 1 could", ran.stderr)
     assert sides is not None
-    alone = re.findall(r"(\d+) (?:missing|extra)", line)
+    # Behind the broken line may be any object.
+    assert "missing" not in line
+    alone = re.findall(r"(\d+) (?:unreadable|extra)", line)
     compared = 2 * count - sum(map(int, alone))
     assert int(sides[1]) + int(sides[2]) == compared + int(left[1])
     assert f"{LIVE}:" in ran.stderr
@@ -510,14 +616,18 @@ def test_an_interrupt_after_some_rows_leaves_a_complete_output(
     elif format_ == "parquet":
         assert pq.read_table(BytesIO(ran.stdout_bytes)).num_rows == count
     elif format_ == "junit":
-        assert len([*JUnitXml.fromstring(ran.stdout_bytes)]) == count
+        suites = JUnitXml.fromstring(ran.stdout_bytes)
+        names = [case.name for suite in suites for case in suite]
+        clusters = [name for name in names if name.startswith("Cluster ")]
+        assert clusters
+        assert len(names) == count + len(clusters)
     elif format_ == "sarif":
         assert json.loads(ran.stdout)["runs"]
     elif format_ == "html":
-        assert ran.stdout.count("<article ") == count
+        assert ran.stdout.count("<article ") > count
         assert ran.stdout.endswith("</body>\n</html>\n")
     else:
-        assert ran.stdout.startswith(f"{count} objects: ")
+        assert f"\n\n{count} objects: " in ran.stdout
 
 
 def test_a_run_that_was_killed_goes_on_with_the_same_output() -> None:
@@ -545,7 +655,7 @@ def test_a_run_that_was_killed_goes_on_with_the_same_output() -> None:
     kept = re.search(r"; (\d+) as before", resumed.stderr)
     assert kept is not None
     assert 0 < int(kept[1]) < 500
-    assert resumed.stdout == drift(*options).stdout
+    assert without_history(resumed) == rows_of(drift(*options))
 
 
 def test_a_large_fleet_is_compared_where_the_system_tells_no_affinity(

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from smp._values.values import JSON
 from smp.schema.descriptions import Descriptions, compile_descriptions
-from smp.values import JSON
 from tests.record.descriptions import BUNDLED, published
 from tests.record.resources import module, needs_kubernetes
 from tests.support.command import config_map, process, run, values
@@ -176,8 +176,8 @@ def test_an_unknown_field_is_reported_with_similar_names() -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_click_prints_the_completion_script(shell: str) -> None:
-    script = process(_SMP_COMPLETE=f"{shell}_source").stdout
+def test_the_completion_script_is_printed(shell: str) -> None:
+    script = run("completion", shell).stdout
     assert f"_SMP_COMPLETE={shell}_complete" in script
 
 

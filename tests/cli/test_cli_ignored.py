@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smp import documents, json_patch, kubernetes
+from smp._strategic import apply_patch
+from smp._values.values import JSONObject
 from smp.comparison import Rules, compared
 from smp.schema.model import Schema
-from smp.strategic import apply_patch
-from smp.values import JSONObject
 from tests.support.command import run, values
 from tests.support.strategies import json_values
 

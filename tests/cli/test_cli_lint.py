@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from smp.values import as_list, as_object
+from smp._values.values import as_list, as_object
+from smp.custom_resources import _expressions
 from tests.support.command import Ran, process, run
 from tests.support.paths import DOCS, ROOT
 
@@ -27,6 +28,33 @@ spec:
       - {name: app, image: a}
 """
 WIDGET = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: a}\n"
+ORDERS = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: orders.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Order, plural: orders}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties: {count: {type: integer, maximum: 9}}
+            x-kubernetes-validations: [RULES]
+"""
+ORDER = """\
+apiVersion: example.com/v1
+kind: Order
+metadata: {name: a-COUNT, namespace: default}
+spec: {count: COUNT}
+"""
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 
 
@@ -67,7 +95,7 @@ def test_the_page_shows_what_the_installed_command_prints() -> None:
         ),
         (f"{CONFIG_MAP}data: {{$patch: delete}}\n", "1 strategic merge patch"),
         (DEPLOYMENT, "1 manifest"),
-        (DEPLOYMENT.replace("image: a", "imag: a"), "1 strategic merge patch"),
+        (DEPLOYMENT.replace("image: a", "imag: a"), "1 manifest"),
         (DEPLOYMENT.replace("image: a", 'image: ""'), "1 manifest"),
         ('[{"op": "remove", "path": "/spec/paused"}]', "1 JSON Patch"),
         (f"{WIDGET}spec: {{$retainKeys: [a]}}\n", "1 JSON merge patch"),
@@ -119,13 +147,15 @@ def test_places_are_those_of_each_document_of_a_file() -> None:
     ]
 
 
-def test_a_second_document_of_one_object_is_found_in_one_file_only(
+def test_a_second_document_of_one_object_is_found(
     directory: Path,
 ) -> None:
     folder = directory / "folder"
     folder.mkdir()
     (folder / "a.yaml").write_text(CONFIG_MAP)
     (folder / "b.yaml").write_text(CONFIG_MAP)
+    assert codes(run("lint", "folder")) == ["3:12:repeated-object"]
+    (folder / "kustomization.yaml").write_text("patches: [{path: b.yaml}]\n")
     assert run("lint", "folder").exit_code == 0
     (folder / "a.yaml").write_text(f"{CONFIG_MAP}---\n{CONFIG_MAP}")
     found = run("lint", "folder")
@@ -305,3 +335,101 @@ def test_other_formats_have_all_findings() -> None:
     assert lint(CONFIG_MAP, "-o", "json", "-q").output == ""
     for form in ("junit", "markdown", "html"):
         assert "missing-merge-key" in run("lint", str(SAMPLE), "-o", form).stdout
+
+
+def orders(tmp_path: Path, *counts: int) -> list[str]:
+    """Write a definition with six rules, and objects; return the arguments."""
+    rules = ", ".join(f"{{rule: self.count != {number}}}" for number in range(3, 9))
+    definitions, objects = tmp_path / "definitions", tmp_path / "objects"
+    for folder in (definitions, objects):
+        folder.mkdir()
+    (definitions / "a.yaml").write_text(ORDERS.replace("RULES", rules))
+    for count in counts:
+        text = ORDER.replace("COUNT", str(count))
+        (objects / f"{count}.yaml").write_text(text)
+    return ["--crd", str(definitions), "--as", "manifest", str(objects)]
+
+
+def test_custom_resources_are_judged_by_their_definitions(tmp_path: Path) -> None:
+    ran = run("lint", *orders(tmp_path, 1, 3, 10))
+    assert codes(ran) == ["4:8:invalid-value", "4:1:invalid-value"]
+    assert "should be less than or equal to 9" in ran.stdout
+    assert "failed rule: self.count != 3" in ran.stdout
+    assert "not checked" not in ran.stderr
+    assert ran.exit_code == 1
+
+
+def test_rules_that_were_not_checked_are_counted_once_for_each_definition(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_expressions, "cel", None)
+    arguments = [*orders(tmp_path, 1, 3), "--jobs", "1"]
+    page = (DOCS / "accepted.md").read_text()
+    shown = re.search(r"^smp: warning: .*$", page, re.MULTILINE)
+    assert shown
+    ran = run("lint", *arguments)
+    assert ran.exit_code == 0
+    assert ran.stderr.splitlines()[0] == shown[0]
+    assert ran.stderr.count("not checked") == 1
+    strict = run("lint", *arguments, "--strict")
+    assert strict.exit_code == 3
+    assert shown[0] in strict.stderr
+
+
+BROKEN = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: orders.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Order, plural: orders}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              tags:
+                type: array
+                x-kubernetes-list-type: map
+              count:
+                type: integer
+                minLength: -1
+                x-kubernetes-validations:
+                - rule: self < 'a'
+"""
+
+
+def test_definitions_are_judged_where_they_are_written(tmp_path: Path) -> None:
+    path = tmp_path / "broken.yaml"
+    path.write_text(BROKEN)
+    ran = run("lint", str(path))
+    assert ran.exit_code == 1
+    assert codes(ran) == ["19:15:invalid-value", "19:15:invalid-value"]
+    # Rules are compiled where all else is right.
+    path.write_text(
+        BROKEN.replace("x-kubernetes-list-type: map", "items: {type: string}")
+    )
+    ran = run("lint", str(path))
+    assert codes(ran) == ["26:19:invalid-value"]
+    assert "found no matching overload for '_<_'" in ran.stdout
+
+
+def test_rules_of_a_definition_are_counted_without_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_expressions, "cel", None)
+    path = tmp_path / "broken.yaml"
+    path.write_text(
+        BROKEN.replace("x-kubernetes-list-type: map", "items: {type: string}")
+    )
+    ran = run("lint", str(path), "--jobs", "1")
+    assert ran.exit_code == 0
+    assert "example.com/v1 Order: 1 rule was not checked" in ran.stderr
+    assert run("lint", str(path), "--jobs", "1", "--strict").exit_code == 3

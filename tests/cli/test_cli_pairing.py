@@ -10,9 +10,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from smp._values.last_applied import LAST_APPLIED
 from smp.cli._identity import ObjectIdentity
 from smp.cli._objects import Entry, EntryPairing, Listing, numbered
-from smp.last_applied import LAST_APPLIED
 from tests.support.command import Ran, config_map, run, values
 
 
@@ -166,3 +166,55 @@ def test_what_is_skipped_behind_the_last_partner_is_counted() -> None:
     ):
         ran = run(*command)
         assert f"smp: skipped {skipped} document" in ran.stderr
+
+
+def write(folder: str, **files: str) -> None:
+    """Write files into a folder; two underscores in a name stand for a slash."""
+    for name, text in files.items():
+        path = Path(folder, f"{name.replace('__', '/')}.yaml")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def test_documents_of_equal_content_are_paired_wherever_they_are() -> None:
+    dev, prod = config_map(env="dev"), config_map(env="prod")
+    write("old", dev=dev, prod=prod)
+    write("new", overlays__dev=dev, overlays__a_prod=prod)
+    ran = run("diff", "old", "new", "-o", "report")
+    assert (ran.exit_code, "2 unchanged" in ran.stdout) == (0, True)
+    # Both places tell two documents of one object apart.
+    places = {line.split(" ", 3)[-1] for line in ran.stdout.splitlines()[:4]}
+    assert "unchanged (old/dev.yaml:1 -> new/overlays/dev.yaml:1)" in places
+    assert "unchanged (old/prod.yaml:1 -> new/overlays/a_prod.yaml:1)" in places
+
+
+def test_what_is_not_equal_is_paired_in_its_order_and_once() -> None:
+    write("old", a=config_map(x="1"), b=config_map(x="2"), c=config_map(x="3"))
+    write("new", d=config_map(x="4"), e=config_map(x="2"))
+    ran = run("diff", "old", "new", "-o", "report")
+    # a has become d, b is e, and c is gone.
+    assert "changed (old/a.yaml:1 -> new/d.yaml:1)" in ran.stdout
+    assert "unchanged (old/b.yaml:1 -> new/e.yaml:1)" in ran.stdout
+    assert "3 objects: 1 changed, 1 unchanged, 1 removed" in ran.stdout
+    back = run("diff", "new", "old", "-o", "report")
+    assert "3 objects: 1 changed, 1 unchanged, 1 new" in back.stdout
+
+
+def test_a_missing_namespace_hides_no_removal() -> None:
+    named = config_map(namespace="here")
+    write("one", a=named)
+    write("two", a=config_map())
+    assert "1 object: 1 changed" in run("diff", "one", "two", "-o", "report").stdout
+    # What has a partner of its own has no other one.
+    write("one", b=config_map())
+    ran = run("diff", "one", "two", "-o", "report")
+    assert "2 objects: 1 unchanged, 1 removed" in ran.stdout
+    # Several documents do not say which of them is meant.
+    write("old", a=named)
+    write("new", a=config_map(x="1"), b=config_map(x="2"))
+    ran = run("diff", "old", "new", "-o", "report")
+    assert "3 objects: 2 new, 1 removed" in ran.stdout
+    several = config_map(namespace="there") + named
+    write("many", a=several)
+    ran = run("diff", "many", "two", "-o", "report")
+    assert "several objects match without a namespace" in ran.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
@@ -95,7 +96,7 @@ def test_the_type_for_an_unknown_kind_is_advised() -> None:
     Path("custom.yaml").write_text(custom)
     ran = run("patch", "custom.yaml", "-p", '{"a": 1}')
     assert ran.exit_code == 2
-    assert "hint:   --type merge patches objects of every kind\n" in ran.stderr
+    assert "hint:   --type merge patches objects of every kind" in ran.stderr
     assert (
         run("patch", "custom.yaml", "-p", '{"a": 1}', "--type", "merge").exit_code == 0
     )
@@ -183,3 +184,110 @@ def test_a_directory_without_objects_is_an_error() -> None:
         ran = run("patch", "none", "-p", "{}", "--type", type_)
         assert (ran.exit_code, ran.stdout) == (2, "")
         assert "no Kubernetes object found" in ran.stderr
+
+
+DEFINED: Final = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  names: {kind: Widget, plural: widgets}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              items:
+                type: array
+                x-kubernetes-list-type: map
+                x-kubernetes-list-map-keys: [name]
+                items:
+                  type: object
+                  properties: {name: {type: string}, v: {type: string}}
+"""
+
+
+def test_a_keyed_list_of_a_definition_is_merged_as_by_an_apply() -> None:
+    Path("crd.yaml").write_text(DEFINED)
+    head = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n"
+    Path("w.yaml").write_text(f"{head}spec: {{items: [{{name: a}}, {{name: b}}]}}\n")
+    patch = '{"spec": {"items": [{"name": "b", "v": "9"}]}}'
+    ran = run("patch", "w.yaml", "--crd", "crd.yaml", "-p", patch, "-o", "json")
+    patched: Any
+    [patched] = values(ran.stdout)
+    assert patched["spec"] == {"items": [{"name": "a"}, {"name": "b", "v": "9"}]}
+
+
+def test_a_patch_of_another_object_is_refused_or_goes_to_its_target() -> None:
+    Path("two.yaml").write_text(
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n---\n"
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n"
+    )
+    patch = "{kind: ConfigMap, metadata: {name: b}, data: {x: '1'}}"
+    refused = run("patch", "two.yaml", "-p", patch)
+    assert refused.exit_code == 3
+    assert "the patch is of another object: ConfigMap b" in refused.stderr
+    assert "--target applies it" in refused.stderr
+    ran = run("patch", "two.yaml", "-p", patch, "--target")
+    assert ran.exit_code == 0
+    first: Any
+    second: Any
+    first, second = values(ran.stdout)
+    assert "data" not in first
+    assert second["data"] == {"x": "1"}
+    nothing = run("patch", "two.yaml", "-p", patch.replace("b}", "c}"), "--target")
+    assert (nothing.exit_code, nothing.stdout) == (2, "")
+    assert "the patch names ConfigMap c, which is not among" in nothing.stderr
+
+
+ROUTE: Final = {
+    "apiVersion": "example.com/v1",
+    "kind": "Route",
+    "metadata": {"name": "r"},
+    "spec": {"groups": [{"id": 1, "rules": [{"name": "a", "v": 1}, {"name": "b"}]}]},
+}
+
+
+def _patched(*command: str, obj: dict[str, Any]) -> Any:
+    (patched,) = values(run(*command, stdin=json.dumps(obj)).stdout)
+    return patched
+
+
+def test_a_list_without_a_schema_is_merged_by_the_key_that_is_given() -> None:
+    """As kustomize merges with x-kubernetes-patch-merge-key in its field openapi."""
+    patch = {"spec": {"groups": [{"id": 1, "rules": [{"name": "b", "v": 2}]}]}}
+    command = ("patch", "-", "-p", json.dumps(patch))
+    refused = run(*command, stdin=json.dumps(ROUTE))
+    assert refused.exit_code == 2
+    assert "--merge-key PATH=KEY" in refused.stderr
+    keys = ("--merge-key", "spec.groups=id", "--merge-key", "spec.groups[].rules=name")
+    merged = _patched(*command, *keys, obj=ROUTE)
+    rules = [{"name": "a", "v": 1}, {"name": "b", "v": 2}]
+    assert merged["spec"] == {"groups": [{"id": 1, "rules": rules}]}
+    rule = {"name": "a", "$patch": "delete"}
+    deleted = {"spec": {"groups": [{"id": 1, "rules": [rule]}]}}
+    command = ("patch", "-", "-p", json.dumps(deleted))
+    merged = _patched(*command, *keys, obj=ROUTE)
+    assert merged["spec"] == {"groups": [{"id": 1, "rules": [{"name": "b"}]}]}
+
+
+def test_a_merge_key_is_for_a_list_of_a_known_kind_too() -> None:
+    ingress = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress"}
+    live = {**ingress, "metadata": {"name": "i"}, "spec": {"rules": [{"host": "a"}]}}
+    patch = json.dumps({"spec": {"rules": [{"host": "b"}]}})
+    command = ("patch", "-", "-p", patch, "--merge-key")
+    merged = _patched(*command, "spec.rules=host", obj=live)
+    # What the patch has comes first, as in any list that is merged without an order.
+    assert merged["spec"]["rules"] == [{"host": "b"}, {"host": "a"}]
+    for wrong in ("spec.rules", "=host", "spec..rules=host", "spec.none=host"):
+        assert run(*command, wrong, stdin=json.dumps(live)).exit_code == 2
+    is_no_list = run(*command, "spec.ingressClassName=x", stdin=json.dumps(live))
+    assert "is no list" in is_no_list.stderr

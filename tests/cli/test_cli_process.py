@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-import smp.values
+import smp
+from smp._values.values import COMPILED
 from smp.cli import main
 from tests.support.command import config_map, process, run, smp_command
 
@@ -28,7 +29,7 @@ def test_version_loads_none_of_the_heavy_modules() -> None:
     shown = subprocess.run(
         [sys.executable, "-c", probe], capture_output=True, text=True, check=True
     ).stdout
-    engine = "interpreted" if smp.values.__file__.endswith(".py") else "compiled"
+    engine = "compiled" if COMPILED else "interpreted"
     python = ".".join(map(str, sys.version_info[:3]))
     oldest, *_, newest = smp.versions()
     assert shown == (
@@ -72,7 +73,10 @@ def test_the_version_is_the_same_beside_other_options() -> None:
 def test_an_unknown_command_is_answered_with_those_that_there_are() -> None:
     for words, hint in (
         (["aply"], "did you mean apply?"),
-        (["nothing-like-it"], "the commands are: apply, blame, cluster, diff, "),
+        (
+            ["nothing-like-it"],
+            "the commands are: apply, blame, cluster, completion, diff, ",
+        ),
         (["schema", "vers"], "did you mean versions?"),
         (["schema", "x"], "the commands are: compile, rules, versions"),
         (["openapi", "x"], "the commands are: convert, generate, prune-enums"),

@@ -20,7 +20,9 @@ kind: Deployment
 metadata: {name: web, namespace: shop}
 spec:
   replicas: 2
+  selector: {matchLabels: {app: web}}
   template:
+    metadata: {labels: {app: web}}
     spec:
       containers:
       - name: app
@@ -52,7 +54,9 @@ kind: Deployment
 metadata: {name: web, namespace: shop}
 spec:
   replicas: 5
+  selector: {matchLabels: {app: web}}
   template:
+    metadata: {labels: {app: web}}
     spec:
       containers:
       - name: app
@@ -102,10 +106,12 @@ def test_findings_are_at_the_lines_of_their_fields() -> None:
         for rule, location in found.items()
     } == {
         "cause/overwrites-controller": ("web.yaml", 7),
-        "hazard/no-last-applied": ("web.yaml", 18),
-        "hazard/rewritten-last-applied": ("web-live.yaml", 18),
-        "failure/unknown-kind": ("web.yaml", 27),
-        "failure/invalid-yaml": ("web.yaml", 33),
+        "hazard/no-last-applied": ("web.yaml", 20),
+        "hazard/rewritten-last-applied": ("web-live.yaml", 20),
+        "violation/required-value": ("web.yaml", 27),
+        "violation/invalid-value": ("web.yaml", 27),
+        "failure/unknown-kind": ("web.yaml", 29),
+        "failure/invalid-yaml": ("web.yaml", 35),
     }
     replicas = found["cause/overwrites-controller"]
     assert replicas["logicalLocations"][0]["name"] == "spec.replicas"
@@ -121,7 +127,13 @@ def test_an_item_of_a_list_has_the_line_of_its_field() -> None:
         for record in json.loads(result.stdout)
         for finding in record["findings"]
     }
-    assert found == {"unknown-field": 25, "unknown-kind": 27, "invalid-yaml": 33}
+    assert found == {
+        "unknown-field": 27,
+        "required-value": 27,
+        "invalid-value": 27,
+        "unknown-kind": 29,
+        "invalid-yaml": 35,
+    }
 
 
 @pytest.mark.parametrize("output", OUTPUTS)
@@ -157,10 +169,10 @@ def test_environment_values_are_masked_by_their_differences() -> None:
 def test_a_report_of_nothing_is_valid() -> None:
     Path("web.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}")
     options = ("--include-kind", "Secret")
-    assert json.loads(report("causes-json", *options, code=0)) == []
-    assert json.loads(report("sarif", *options, code=0))["runs"][0]["results"] == []
-    assert [*JUnitXml.fromstring(report("junit", *options, code=0).encode())] == []
-    assert report("markdown", *options, code=0) == "### smp apply\n\n0 objects\n"
+    assert json.loads(report("causes-json", *options, code=2)) == []
+    assert json.loads(report("sarif", *options, code=2))["runs"][0]["results"] == []
+    assert [*JUnitXml.fromstring(report("junit", *options, code=2).encode())] == []
+    assert report("markdown", *options, code=2) == "### smp apply\n\n0 objects\n"
 
 
 def test_standard_input_has_lines_and_no_file() -> None:
@@ -169,7 +181,7 @@ def test_standard_input_has_lines_and_no_file() -> None:
     [run_] = json.loads(result.stdout)["runs"]
     locations = [result["locations"][0] for result in run_["results"]]
     assert all("physicalLocation" not in location for location in locations)
-    assert "<stdin>:27" in run("apply", "-f", "-", "-o", "causes", stdin=NEW).stdout
+    assert "<stdin>:29" in run("apply", "-f", "-", "-o", "causes", stdin=NEW).stdout
 
 
 def test_a_diff_of_two_states_shows_the_patch() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from smp.values import JSONObject, as_object
+from smp._values.values import JSONObject, as_object
 from tests.record.field_sets import CRD
 from tests.record.server_side import RECORDED
 from tests.support.command import Ran, run
@@ -76,6 +76,9 @@ HINT = (
     "a field that the configuration leaves out keeps its managers; one with the live "
     "value gets one more"
 )
+GIVE_UP = "give it up (the configuration leaves it out)"
+SHARE = "share it (the configuration has the live value)"
+TAKE = "take it (--force-conflicts)"
 CONFLICT = "a Deployment of several managers, step 4"
 FORCED = "a Deployment of several managers, step 5"
 
@@ -87,7 +90,13 @@ def test_a_conflict_names_the_owner_and_both_values() -> None:
         "  applied by kubectl\n"
         "  conflict: spec.template.spec.containers[name=app].image: owned by alice "
         '(Apply); live "a:1", new "a:2"\n'
+        f"    {GIVE_UP}: owned by alice (Apply)\n"
+        f"    {SHARE}: owned by alice (Apply), kubectl (Apply)\n"
+        f"    {TAKE}: owned by kubectl (Apply)\n"
         "  conflict: spec.replicas: owned by scaler (Update scale); live 5, new 3\n"
+        f"    {GIVE_UP}: owned by scaler (Update scale)\n"
+        f"    {SHARE}: owned by kubectl (Apply), scaler (Update scale)\n"
+        f"    {TAKE}: owned by kubectl (Apply)\n"
         "\n"
         "1 object: 1 failed\n"
     )
@@ -222,6 +231,19 @@ def test_a_live_object_without_managed_fields_is_warned_of() -> None:
     assert "manager: before-first-apply\n" in ran.stdout
 
 
+def test_an_empty_value_that_each_apply_writes_anew_is_warned_of() -> None:
+    policy = {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": {"name": "deny-all"},
+        "spec": {"podSelector": {}, "ingress": []},
+    }
+    Path("new.json").write_text(json.dumps(policy))
+    ran = run("apply", "--server-side", "-f", "new.json")
+    assert ran.exit_code == 0
+    assert "spec.ingress: a server does not store the empty value" in ran.stderr
+
+
 def test_a_kind_without_a_schema_is_applied_with_a_note() -> None:
     custom = {
         "apiVersion": "example.com/v1",
@@ -289,30 +311,136 @@ def test_options_that_do_not_go_together_are_refused(
     assert problem in ran.stderr
 
 
-def test_what_a_server_rejects_is_a_warning_and_with_strict_a_failure() -> None:
+def test_what_a_server_rejects_is_an_error() -> None:
     record = named("a Deployment of several managers, step 1")
     assert apply(record, "--strict").exit_code == 0
     wrong = json.loads(json.dumps(record))
     wrong["configuration"]["spec"]["strategy"] = {"type": "Recreat"}
     ran = apply(wrong)
+    assert ran.exit_code == 2
+    [line] = ran.stderr.splitlines()
+    assert line.startswith("smp: error: ")
+    assert 'spec.strategy.type: Unsupported value: "Recreat"' in line
+    assert "(a server would reject this)" in line
+
+
+RECREATE: JSONObject = {"type": "Recreate"}
+PATH = "/apis/apps/v1/namespaces/default/deployments/web"
+
+
+def deployment(strategy: JSONObject | None = None) -> str:
+    """Write a Deployment as a line of JSON."""
+    labels: JSONObject = {"app": "web"}
+    container: JSONObject = {"name": "app", "image": "web:1"}
+    spec: JSONObject = {
+        "selector": {"matchLabels": labels},
+        "template": {
+            "metadata": {"labels": labels},
+            "spec": {"containers": [container]},
+        },
+    }
+    if strategy is not None:
+        spec["strategy"] = strategy
+    metadata: JSONObject = {"name": "web", "namespace": "default"}
+    return json.dumps(
+        {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": metadata,
+            "spec": spec,
+        }
+    )
+
+
+def recreate(*arguments: str, manager: str = "helm") -> Ran:
+    """Apply the strategy Recreate to a Deployment that helm has applied."""
+    words = ("apply", "--server-side", "--field-manager")
+    live = json.loads(
+        run(*words, "helm", "-f", "-", "-o", "json", stdin=deployment()).stdout
+    )
+    live[0]["object"]["metadata"]["resourceVersion"] = "7"
+    Path("live.json").write_text(json.dumps(live[0]["object"]))
+    Path("new.json").write_text(deployment(RECREATE))
+    files = ("-f", "new.json", "--live", "live.json")
+    return run(*words, manager, *files, *arguments)
+
+
+@pytest.mark.parametrize("profile", ["kep1027", "validate-only", "off"])
+def test_a_choice_that_a_server_refuses_is_an_error(profile: str) -> None:
+    # Recorded: tests/managed_fields/test_union_requests.py.
+    ran = recreate("--profile", profile)
+    assert ran.exit_code == 2
+    assert ran.stdout == ""
+    assert (
+        "spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy"
+        " `type` is 'Recreate'"
+    ) in ran.stderr
+    assert "-o requests prints both requests" in ran.stderr
+    assert recreate("-q").exit_code == 2
+
+
+def test_the_requests_that_make_it_pass_are_an_output() -> None:
+    ran = recreate("-o", "requests")
+    assert (ran.exit_code, ran.stderr) == (0, "")
+    first, last = json.loads(ran.stdout)
+    assert [each["method"] for each in (first, last)] == ["PATCH", "PATCH"]
+    assert [each["path"] for each in (first, last)] == [PATH, PATH]
+    assert first["mediaType"] == "application/json-patch+json"
+    guard = {"op": "replace", "path": "/metadata/resourceVersion", "value": "7"}
+    assert first["body"][-1] == guard
+    assert last["mediaType"] == "application/apply-patch+yaml"
+    assert last["query"] == {"fieldManager": "helm", "force": "false"}
+    assert last["body"] == json.loads(deployment(RECREATE))
+    # All that is known has them, too.
+    [record] = json.loads(recreate("-o", "json").stdout)
+    assert record["action"] == "failed"
+    assert record["requests"] == [first, last]
+    # What is not refused is one request.
+    [only] = json.loads(
+        run(
+            "apply", "--server-side", "-f", "-", "-o", "requests", stdin=deployment()
+        ).stdout
+    )
+    assert only["body"] == json.loads(deployment())
+
+
+def test_what_another_one_has_applied_is_taken_with_force_alone() -> None:
+    # Of two appliers of one field, each has its own entry.
+    words = ("apply", "--server-side", "-f", "-", "-o", "yaml")
+    rolling: JSONObject = {"rollingUpdate": {"maxSurge": 1}}
+    live = run(*words, "--field-manager", "argocd", stdin=deployment(rolling)).stdout
+    Path("live.yaml").write_text(live)
+    Path("new.json").write_text(deployment(RECREATE))
+    files = ("-f", "new.json", "--live", "live.yaml", "-o", "requests")
+    ran = run("apply", "--server-side", *files)
+    assert ran.exit_code == 2
+    assert '"argocd" (Apply): --force-conflicts takes it' in ran.stderr
+    ran = run("apply", "--server-side", "--force-conflicts", *files)
     assert ran.exit_code == 0
-    [warning] = ran.stderr.splitlines()
-    assert 'spec.strategy.type: Unsupported value: "Recreat"' in warning
-    assert "(a server would reject this)" in warning
-    assert apply(wrong, "--strict").exit_code == 1
+    first, _ = json.loads(ran.stdout)
+    assert {
+        "op": "test",
+        "path": "/metadata/managedFields/0/manager",
+        "value": "argocd",
+    } in (first["body"])
 
 
-def test_what_a_server_without_unions_answers_is_a_warning() -> None:
+def test_what_no_request_helps_with_is_refused_all_the_same() -> None:
     live = run("apply", "--server-side", "-f", "-", stdin=pod(emptyDir={})).stdout
     Path("live.yaml").write_text(live)
     Path("new.json").write_text(pod(hostPath={"path": "/x"}))
+    # The volumes of a Pod are immutable.
     words = ("apply", "--server-side", "--field-manager", "other", "-f", "new.json")
     ran = run(*words, "--live", "live.yaml")
-    assert ran.exit_code == 0
-    assert "hostPath" in ran.stdout
-    assert "emptyDir" not in ran.stdout
-    assert "a server that does not normalize unions" in ran.stderr
-    assert run(*words, "--live", "live.yaml", "--strict").exit_code == 1
+    assert ran.exit_code == 2
+    assert "may not specify more than 1 volume type" in ran.stderr
+    assert "-o requests" not in ran.stderr
+
+
+def test_requests_are_those_of_a_server_side_apply() -> None:
+    ran = run("apply", "-f", "-", "-o", "requests", stdin=deployment())
+    assert ran.exit_code == 2
+    assert "-o requests only works with --server-side" in ran.stderr
 
 
 def pod(**source: JSONObject) -> str:
@@ -323,3 +451,51 @@ def pod(**source: JSONObject) -> str:
     metadata = {"name": "web", "namespace": "default"}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
     return json.dumps(pod) + "\n"
+
+
+def test_a_conflict_has_ways_out_with_what_they_lead_to() -> None:
+    [record] = json.loads(apply(named(CONFLICT), "-o", "json").stdout)
+    ways = {way["way"]: way for way in record["conflicts"][1]["ways"]}
+    assert [way["value"] for way in ways.values()] == [5, 5, 3]
+    assert [way["force"] for way in ways.values()] == [False, False, True]
+    given = ways["give up"]
+    assert "replicas" not in given["configuration"]["spec"]
+    assert given["object"]["spec"]["replicas"] == 5
+    # It is applied without a conflict.
+    Path("new.json").write_text(json.dumps(given["configuration"]))
+    words = ("apply", "--server-side", "-f", "new.json", "--live", "live.json")
+    [record] = json.loads(run(*words, "-o", "json").stdout)
+    assert record["conflicts"] == []
+    assert record["object"]["spec"]["replicas"] == 5
+
+
+def explain(*arguments: str) -> Ran:
+    """Explain the recorded conflict."""
+    apply(named(CONFLICT))
+    files = ("-f", "new.json", "--live", "live.json")
+    return run("explain", "--server-side", *files, *arguments)
+
+
+def test_a_conflict_is_explained() -> None:
+    ran = explain("spec.replicas")
+    assert (
+        "  spec.replicas: 5\n"
+        "      it belongs to scaler (Update scale), and the manifest has another value:"
+        " a server-side apply is refused [conflict]\n"
+        f"      remedy: {GIVE_UP}: owned by scaler (Update scale); {SHARE}: owned by"
+    ) in ran.stdout
+    assert "image" not in ran.stdout.partition("spec.replicas: 5")[2]
+    assert ran.exit_code == 2
+    assert "containers[name=app].image" in explain().stdout
+    [record] = json.loads(explain("spec.replicas", "-o", "json").stdout)
+    [cause] = record["causes"]
+    assert cause["code"] == "conflict"
+    assert cause["remedy"]["way"] == "server-side"
+    ran = explain("spec.selector")
+    assert "spec.selector: no conflict; owned by" in ran.stdout
+
+
+def test_fields_are_explained_without_server_side_apply() -> None:
+    ran = run("explain", "deploy", "--server-side")
+    assert ran.exit_code == 2
+    assert "--server-side is for what -f FILE --live FILE says" in ran.stderr

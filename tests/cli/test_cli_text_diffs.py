@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from smp import documents
-from smp.values import JSON
+from smp._values.values import JSON
 from tests.support.command import config_map, run
 
 

@@ -18,14 +18,14 @@ import pytest
 from kr8s._async_utils import as_sync_func
 from kubernetes.dynamic import DynamicClient
 
+from smp._values.values import JSONObject, as_object
 from smp.cluster import AsyncCluster, BrokenConnectionError, Cluster
 from smp.cluster.clients import async_transport_over, transport_over
 from smp.cluster.drive import run, run_async
-from smp.cluster.plan.exchange import Request
+from smp.cluster.plan.exchange import PlannedRequest
 from smp.cluster.plan.sending import path_of, send
 from smp.testing import KubernetesApi, _clients
 from smp.testing import Request as RecordedRequest
-from smp.values import JSONObject, as_object
 from tests.support.cluster_proxy import Exchange
 from tests.support.cluster_recordings import Entry, read
 from tests.support.cluster_sides import (
@@ -257,13 +257,16 @@ def test_a_server_that_is_not_there_was_sent_nothing(name: str) -> None:
         transport = transport_over(client)
         gone.stop()
         with pytest.raises(BrokenConnectionError) as caught:
-            run(send(Request("POST", "/api/v1/namespaces", body=b"{}")), transport)
+            run(
+                send(PlannedRequest("POST", "/api/v1/namespaces", body=b"{}")),
+                transport,
+            )
         assert not caught.value.sent
 
 
 # What a server sends before it hangs up, in the middle of an answer or before it.
 _HALF = b"HTTP/1.1 201 Created\r\nContent-Length: 1000\r\n\r\n{"
-_POST = Request("POST", "/api/v1/namespaces", body=b"{}")
+_POST = PlannedRequest("POST", "/api/v1/namespaces", body=b"{}")
 
 
 @contextmanager

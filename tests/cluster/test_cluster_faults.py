@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
+from smp._values.values import JSONObject, as_object
 from smp.cluster.plan.apply import Run
 from smp.cluster.plan.client_side import NotRestoredError
-from smp.cluster.plan.exchange import Request, Response
+from smp.cluster.plan.exchange import PlannedRequest, Response
 from smp.errors import SmpError
-from smp.values import JSONObject, as_object
 from tests.support.cluster_server import (
     Cut,
     Fault,
@@ -140,7 +140,7 @@ class TestConflicts:
         server.run([config_map("a", k="1"), config_map("b", k="1")])
         conflict = status(409, "Conflict", "modified")
 
-        def storm(_at: int, request: Request) -> Response | None:
+        def storm(_at: int, request: PlannedRequest) -> Response | None:
             return conflict if request.method == "PATCH" else None
 
         server.fault = storm
@@ -159,7 +159,7 @@ class TestConflicts:
         server.run([config_map("a", k="1")])
         path = "/api/v1/namespaces/default/configmaps/a"
 
-        def race(_at: int, request: Request) -> Response | None:
+        def race(_at: int, request: PlannedRequest) -> Response | None:
             if request.method != "PATCH" or server.objects[path]["data"].get("o"):
                 return None
             server.objects[path]["data"]["o"] = "theirs"
@@ -183,7 +183,7 @@ class TestBusyServers:
         assert set(server.done.values()) == {1}
 
     def test_without_a_time_it_is_an_error_of_one_object(self, code: int) -> None:
-        def busy(_at: int, request: Request) -> Response | None:
+        def busy(_at: int, request: PlannedRequest) -> Response | None:
             is_a = b'"name":"a"' in request.body
             return status(code, "Busy") if is_a else None
 
@@ -206,7 +206,7 @@ def test_an_object_that_others_create_during_the_run_is_patched() -> None:
     server = ScriptedServer()
     path = "/api/v1/namespaces/default/configmaps/b"
 
-    def race(_at: int, request: Request) -> None:
+    def race(_at: int, request: PlannedRequest) -> None:
         if request.method == "POST" and path not in server.objects:
             theirs = config_map("b", k="0", o="theirs")
             server.objects[path] = {**theirs}
@@ -228,7 +228,7 @@ def test_new_objects_are_read_once() -> None:
 def test_a_token_that_expires_fails_what_comes_after_it() -> None:
     server = ScriptedServer()
 
-    def expired(_at: int, _request: Request) -> Response | None:
+    def expired(_at: int, _request: PlannedRequest) -> Response | None:
         # The first object is created with it.
         return status(401, "Unauthorized", "Unauthorized") if server.done else None
 
@@ -251,7 +251,7 @@ def test_a_kind_that_is_defined_during_the_run_is_found() -> None:
         "metadata": {"name": "w"},
     }
 
-    def defined(_at: int, request: Request) -> None:
+    def defined(_at: int, request: PlannedRequest) -> None:
         # Others define it while the first object is applied.
         if request.method == "POST":
             server.kinds["example.com"] = [("widgets", "Widget", True)]
@@ -281,7 +281,7 @@ def test_a_namespace_that_goes_fails_its_objects_only() -> None:
         " because it is being terminated"
     )
 
-    def going(_at: int, request: Request) -> Response | None:
+    def going(_at: int, request: PlannedRequest) -> Response | None:
         is_there = request.path.startswith("/api/v1/namespaces/going/")
         is_create = request.method == "POST"
         return status(403, "Forbidden", text) if is_there and is_create else None
@@ -309,7 +309,7 @@ def test_a_forced_object_that_never_goes_ends_in_time() -> None:
     server.run([immutable(config_map("a", k="1"))])
     kept = dict(server.objects)
 
-    def kept_by_a_finalizer(_at: int, _request: Request) -> None:
+    def kept_by_a_finalizer(_at: int, _request: PlannedRequest) -> None:
         server.objects.update(kept)
 
     server.fault = kept_by_a_finalizer
@@ -331,7 +331,9 @@ def test_an_answer_that_a_proxy_lost_is_not_known() -> None:
     for code, is_unknown in ((502, True), (504, True), (500, False), (403, False)):
         server = ScriptedServer()
 
-        def lost(_at: int, request: Request, code: int = code) -> Response | None:
+        def lost(
+            _at: int, request: PlannedRequest, code: int = code
+        ) -> Response | None:
             return Response(code) if request.method == "POST" else None
 
         server.fault = lost

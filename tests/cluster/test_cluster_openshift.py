@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from smp._values.values import as_object
 from smp.cluster import Cluster
 from smp.server.settings import Settings
 from smp.testing import KubernetesApi
-from smp.values import as_object
 from tests.support.openshift_cases import Case, cases, patches
 
 _DOCUMENTS: dict[str, bytes] = {}

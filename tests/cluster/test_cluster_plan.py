@@ -9,12 +9,13 @@ from typing import Any
 import httpx
 import pytest
 
+from smp._values.values import JSON, JSONObject
 from smp.cluster import Cluster, drive
 from smp.cluster.plan.apply import Run, Session, apply
 from smp.cluster.plan.exchange import (
     BrokenConnection,
     Plan,
-    Request,
+    PlannedRequest,
     Response,
     pause,
     together,
@@ -28,7 +29,6 @@ from smp.cluster.plan.objects import Item
 from smp.cluster.plan.options import ApplyOptions
 from smp.cluster.plan.sending import exchange, send, send_for_object, warnings_of
 from smp.errors import SmpError
-from smp.values import JSON, JSONObject
 from tests.support.cluster_server import OldServer, ScriptedServer
 
 Answer = Response | BrokenConnection
@@ -39,10 +39,10 @@ class Script:
 
     def __init__(self, answers: Iterable[Answer]) -> None:
         self.answers = list(answers)
-        self.requests: list[Request] = []
+        self.requests: list[PlannedRequest] = []
         self.slept: list[float] = []
 
-    def __call__(self, request: Request) -> Answer:
+    def __call__(self, request: PlannedRequest) -> Answer:
         self.requests.append(request)
         return self.answers.pop(0)
 
@@ -60,15 +60,15 @@ def refusal(status: int, reason: str, message: str = "no") -> Response:
     return answer(status, body)
 
 
-GET = Request("GET", "/api")
-PATCH = Request("PATCH", "/api/v1/x", body=b"{}")
+GET = PlannedRequest("GET", "/api")
+PATCH = PlannedRequest("PATCH", "/api/v1/x", body=b"{}")
 
 
 class TestSending:
     @pytest.mark.parametrize("status", [429, 500, 503])
     @pytest.mark.parametrize("request_", [GET, PATCH])
     def test_a_request_is_sent_again_when_the_server_says(
-        self, status: int, request_: Request
+        self, status: int, request_: PlannedRequest
     ) -> None:
         script = Script([answer(status, Retry_After="2"), answer(200)])
         assert script.run(exchange(request_)).status == 200
@@ -115,7 +115,7 @@ class TestSending:
             script.run(send(GET))
 
     @pytest.mark.parametrize("request_", [GET, PATCH])
-    def test_a_redirection_is_an_error(self, request_: Request) -> None:
+    def test_a_redirection_is_an_error(self, request_: PlannedRequest) -> None:
         script = Script([Response(302, (("Location", "https://login"),), b"")])
         with pytest.raises(ApiError, match="the server answered 302") as caught:
             script.run(send_for_object(request_))
@@ -123,7 +123,7 @@ class TestSending:
 
     @pytest.mark.parametrize(("request_", "is_unknown"), [(GET, False), (PATCH, True)])
     def test_after_an_answer_that_cannot_be_read_only_a_write_is_unknown(
-        self, request_: Request, is_unknown: bool
+        self, request_: PlannedRequest, is_unknown: bool
     ) -> None:
         script = Script([Response(200, (), b"<html>")])
         with pytest.raises(UnreadableAnswerError) as caught:
@@ -193,9 +193,9 @@ class TestDrivers:
     def test_results_keep_their_order(self, parallel: int) -> None:
         def plan() -> Plan[list[Response]]:
             paths = [f"/{number}" for number in range(20)]
-            return together([exchange(Request("GET", path)) for path in paths])
+            return together([exchange(PlannedRequest("GET", path)) for path in paths])
 
-        def transport(request: Request) -> Response:
+        def transport(request: PlannedRequest) -> Response:
             return Response(200, (), request.path.encode())
 
         found = drive.run(plan(), transport, parallel=parallel)

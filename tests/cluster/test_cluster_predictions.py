@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from smp._values.values import JSONObject
 from smp.cluster import Cluster
 from smp.errors import ObjectError, SmpError
 from smp.hazards import HazardError
 from smp.managed_fields import ApplyConflictError
 from smp.testing import KubernetesApi
-from smp.values import JSONObject
 
 
 def writes(api: KubernetesApi) -> list[str]:
@@ -152,9 +152,9 @@ def test_a_patch_that_is_predicted_is_not_computed_again(
         return computed(*arguments, **keywords)
 
     cluster.apply([CONFIG_MAP, service()])
-    computed = client_side.computed
-    monkeypatch.setattr(client_side, "computed", counted)
-    monkeypatch.setattr(prediction, "computed", counted)
+    computed = client_side.compute
+    monkeypatch.setattr(client_side, "compute", counted)
+    monkeypatch.setattr(prediction, "compute", counted)
     changed = {**CONFIG_MAP, "data": {"k": "2"}}
     run = cluster.apply([changed, service()])
     assert [result.action for result in run.results] == ["configured", "unchanged"]

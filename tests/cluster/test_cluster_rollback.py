@@ -8,12 +8,12 @@ from typing import Any
 import httpx
 import pytest
 
+from smp._values.values import JSONObject
 from smp.cluster import Cluster, Run
 from smp.cluster.drive import run as drive
-from smp.cluster.plan.exchange import BrokenConnection, Request, Response
+from smp.cluster.plan.exchange import BrokenConnection, PlannedRequest, Response
 from smp.cluster.plan.rollback import rollback
 from smp.testing import KubernetesApi
-from smp.values import JSONObject
 
 _COUNTED = {"resourceVersion", "generation", "uid", "creationTimestamp", "time"}
 PATH = "/api/v1/namespaces/default/configmaps/a"
@@ -94,6 +94,34 @@ def test_everything_is_as_it_was(cluster: Cluster, server_side: bool) -> None:
     assert actions(undone) == ["configured", "deleted", "configured"]
     assert [comparable(cluster.get(obj)) for obj in first] == before
     assert cluster.get(config_map("new")) is None
+
+
+@pytest.mark.parametrize("is_force", [False, True])
+def test_a_value_that_a_run_changed_has_its_managers_again(
+    cluster: Cluster, api: KubernetesApi, is_force: bool
+) -> None:
+    first = [deployment("web:1", A="1"), config_map(k="1")]
+    cluster.apply(first, server_side=True)
+    if is_force:
+        # The run takes over what others own by then.
+        patched(api, PATH, {"data": {"k": "2"}})
+    patched(api, PATH, {"data": {"theirs": "x"}})
+    before = [comparable(cluster.get(obj)) for obj in first]
+    second = [deployment("web:2", A="2"), config_map(k="3")]
+    run = cluster.apply(second, server_side=True, force_conflicts=is_force)
+    assert not run.errors
+    patched(api, PATH, {"metadata": {"labels": {"later": "x"}}}, manager="later")
+    cluster.rollback(run).raise_for_errors()
+    later: Any = cluster.get(config_map())
+    assert [each["manager"] for each in later["metadata"]["managedFields"]].count(
+        "later"
+    ) == 1
+    patched(api, PATH, {"metadata": {"labels": {"later": None}}}, manager="later")
+    assert [comparable(cluster.get(obj)) for obj in first] == before
+    # So the next apply removes what it no longer has.
+    cluster.apply(config_map(), server_side=True).raise_for_errors()
+    live: Any = cluster.get(config_map())
+    assert ("k" in live["data"]) is is_force
 
 
 def test_what_was_migrated_to_server_side_apply_is_as_it_was(cluster: Cluster) -> None:
@@ -247,7 +275,7 @@ class Faulty:
         self._left = number
         self._fault = fault
 
-    def __call__(self, request: Request) -> Response | BrokenConnection:
+    def __call__(self, request: PlannedRequest) -> Response | BrokenConnection:
         if request.method != "GET":
             self._left -= 1
             if self._left == 0:

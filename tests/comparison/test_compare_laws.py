@@ -15,11 +15,11 @@ from typing import Any, Final
 import pytest
 
 import smp
+from smp._storage.update import as_stored
+from smp._values.values import JSON, JSONObject, as_object, same
 from smp.comparison import Rules, compared, key_of_value
 from smp.paths import value_at
 from smp.schema.model import Schema
-from smp.update import as_stored
-from smp.values import JSON, JSONObject, as_object, same
 from tests.record.default_answers import SERVED
 from tests.record.field_sets import read
 from tests.record.typed_storage import CREATED

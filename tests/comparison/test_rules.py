@@ -10,11 +10,11 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import smp
+from smp._values.values import JSON, JSONObject
 from smp.comparison import NORMALIZERS, SCHEMA_NAME, Rules, read_rules
 from smp.documents import read_one
 from smp.errors import DocumentError
 from smp.schema.model import Schema
-from smp.values import JSON, JSONObject
 from tests.support.rows import each_row
 
 CATALOG = smp.kubernetes()

@@ -11,10 +11,10 @@ import os
 from typing import Final
 
 import smp
+from smp._values.values import JSON, JSONObject, as_object, same
 from smp.managed_fields import FieldSet, fieldset_of, local_merge, server_side_apply
 from smp.schema.catalog import Catalog
 from smp.schema.model import Schema
-from smp.values import JSON, JSONObject, as_object, same
 from tests.support.makers.custom_resources import SHAPES, Triple, definition, triple
 
 CASES: Final = int(os.environ.get("SMP_CUSTOM_RESOURCES", "200"))

@@ -9,6 +9,7 @@ import pytest
 
 import smp
 from smp import json_patch, merge_patch
+from smp._values.values import JSON, JSONObject, as_list, as_object, same
 from smp.custom_resources import (
     JSON_PATCH,
     MERGE_PATCH,
@@ -17,7 +18,6 @@ from smp.custom_resources import (
 )
 from smp.schema.catalog import Catalog
 from smp.schema.model import Schema
-from smp.values import JSON, JSONObject, as_list, as_object, same
 from tests.support.makers.custom_resources import SHAPES, definition, triple
 
 CASES: Final = int(os.environ.get("SMP_CUSTOM_RESOURCES", "150"))

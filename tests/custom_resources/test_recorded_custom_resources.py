@@ -15,9 +15,9 @@ import pytest
 
 import smp
 from smp import json_patch, merge_patch
+from smp._values.values import JSON, JSONObject, as_object, same
 from smp.schema.catalog import Catalog
 from smp.schema.model import Schema
-from smp.values import JSON, JSONObject, as_object, same
 from tests.record.custom_resources import FILE, TRIPLES
 from tests.support.makers.custom_resources import SHAPES, definition, triple
 

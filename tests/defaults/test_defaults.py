@@ -19,11 +19,11 @@ from typing import Any, Final
 import pytest
 
 import smp
-from smp.defaults import with_defaults
+from smp._storage.defaults import with_defaults
+from smp._storage.typed_storage import stored
+from smp._values.values import JSON, JSONArray, JSONObject, as_list, as_object, same
 from smp.errors import DepthError, ObjectError
 from smp.schema.model import Type
-from smp.typed_storage import stored
-from smp.values import JSON, JSONArray, JSONObject, as_list, as_object, same
 from tests.record.default_answers import DECODED, SERVED
 from tests.support.defaulted_manifests import bases, compared
 from tests.support.defaulted_objects import needs_oracle, oracle, undefaulted

@@ -14,8 +14,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from smp import documents
+from smp._values.values import JSON, same
 from smp.errors import DepthError, DocumentError
-from smp.values import JSON, same
 from tests.support.errors import only_reported_errors
 from tests.support.rows import each_row
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smp import DocumentError
+from smp._values.values import JSONObject, as_object
 from smp.documents import head_of, read
-from smp.values import JSONObject, as_object
 
 USUAL = """\
 # A comment.

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from smp._values.values import JSON
 from smp.documents import MAX_BYTES, Position, Positions, chunks, parse, positions
 from smp.errors import DocumentError
 from smp.paths import Element, KeyedElement, Path, SetElement
-from smp.values import JSON
 from tests.record.documents import recorded, text_of
 
 MANIFEST = b"""\

@@ -252,3 +252,62 @@ def test_other_mappings_and_tuples_are_owned_as_objects_and_lists(
 ) -> None:
     pod = {**PLAIN_POD, part: of_other_types(PLAIN_POD[part])}
     assert TAKEN[name](pod) == TAKEN[name](PLAIN_POD)
+
+
+def cyclic(**members: Any) -> dict[str, Any]:
+    """Return an object that contains itself."""
+    circle: dict[str, Any] = {**members}
+    circle["spec"] = circle
+    circle["items"] = [circle]
+    return circle
+
+
+# Compared, or explained: the walks along several objects side by side.
+SIDE_BY_SIDE: Final[dict[str, Callable[[Any, Any, smp.Schema], object]]] = {
+    "compare": smp.compare,
+    "explain_apply": lambda a, b, schema: smp.explain_apply(a, b, a, schema),
+    "find_hazards": lambda a, b, schema: smp.find_hazards(a, b, a, schema),
+    "three_way_apply": lambda a, b, schema: smp.three_way_apply(a, b, a, schema),
+}
+
+
+@each_row("name", SIDE_BY_SIDE)
+def test_objects_that_contain_themselves_are_too_deep(name: str) -> None:
+    for schema in (POD, smp.Schema.inline("any")):
+        for pair in (
+            (cyclic(), cyclic(x=1)),
+            (cyclic(x=1), cyclic(x=2)),
+            ({}, cyclic()),
+            (cyclic(), {}),
+        ):
+            with pytest.raises(smp.SmpError):
+                SIDE_BY_SIDE[name](*pair, schema)
+
+
+def test_a_type_of_nothing_but_itself_is_too_deep() -> None:
+    for document in ({"items": "#a"}, {"values": "#a"}):
+        schema = smp.Schema.inline("#a", {"a": document})
+        live = {"kind": {"a": {"name": 1}}}
+        with pytest.raises(smp.DepthError):
+            smp.explain_apply({}, {}, live, schema)
+
+
+def test_what_is_no_schema_is_an_error_that_says_so() -> None:
+    wrong: tuple[Any, ...] = ("pod", {}, 1, POD.type)
+    said = set()
+    for schema in wrong:
+        for operation in (
+            lambda schema: smp.two_way_patch({}, {"a": {"b": 1}}, schema),
+            lambda schema: smp.three_way_apply({}, {"a": 1}, {}, schema),
+            lambda schema: smp.compare({}, {"a": 1}, schema),
+            lambda schema: smp.with_defaults({}, schema),
+            lambda schema: smp.compose_patches([{}, {}], schema),
+            lambda schema: smp.wire.apply_patch(b"{}", b'{"a":{}}', schema),
+            lambda schema: smp.normalize_unions({}, {"a": 1}, schema),
+            lambda schema: handler.create(b"{}", schema),
+            managed_fields.reset_fields,
+        ):
+            with pytest.raises(smp.SchemaError) as caught:
+                operation(schema)
+            said.add(caught.value.code)
+    assert said == {"not-a-schema"}

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import smp
+from smp._values.values import JSONObject
 from smp.errors import DepthError, ObjectError
 from smp.lint import form_of, lint
 from smp.managed_fields import extract, rename, track
-from smp.values import JSONObject
 
 PLAIN: JSONObject = {
     "apiVersion": "apps/v1",

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 
 from smp import kubernetes
+from smp._strategic import compose_patches, find_conflicts
+from smp._values.values import JSON, JSONObject, same
 from smp.errors import CompositionError, SmpError
-from smp.strategic import compose_patches, find_conflicts
-from smp.values import JSON, JSONObject, same
 from tests.support import composition
 from tests.support.chains import WideChain, is_granted, wide_chain
 from tests.support.engines import apply_patch

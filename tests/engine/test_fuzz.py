@@ -14,6 +14,7 @@ FEW = 2_000
 MANY = 10_000
 
 
+@pytest.mark.slow
 def test_random_arguments_lead_to_results_and_errors_of_the_library() -> None:
     assert run(0, FEW) == []
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import pytest
 
-from smp.quantities import quantity_problem, read_quantity
-from smp.times import (
+from smp._values.quantities import quantity_problem, read_quantity
+from smp._values.times import (
     canonical_micro_time,
     canonical_time,
     micro_time_problem,

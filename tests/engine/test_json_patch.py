@@ -10,8 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from smp import json_patch
+from smp._values.values import JSON, JSONObject, same
 from smp.errors import DepthError, PatchError, SmpError
-from smp.values import JSON, JSONObject, same
 from tests.support.errors import assert_reported
 
 
@@ -264,6 +264,7 @@ class TestApply:
         assert same(document, before)
 
     @given(values, st.lists(operations, max_size=4))
+    @pytest.mark.slow
     def test_a_later_patch_does_not_change_an_earlier_result(
         self, document: JSON, patch: list[JSON]
     ) -> None:
@@ -281,6 +282,7 @@ class TestApply:
         assert result["a"] is document["a"]
         assert result["b"][1] is document["b"][1]
 
+    @pytest.mark.slow
     def test_operations_and_copied_bytes_are_limited(self) -> None:
         many: list[JSONObject] = [operation("test", "/s", value="text")] * (
             json_patch.MAX_OPERATIONS + 1

@@ -12,10 +12,10 @@ from typing import Final, NamedTuple
 import pytest
 import yaml
 
+from smp._strategic import KUBECTL_PRECONDITIONS, apply_patch, three_way_patch
+from smp._values.values import JSON, JSONObject, same
 from smp.errors import SmpError
 from smp.schema.catalog import kubernetes
-from smp.strategic import KUBECTL_PRECONDITIONS, apply_patch, three_way_patch
-from smp.values import JSON, JSONObject, same
 from tests.support.differential import composable, stored
 from tests.support.kubectl import (
     KubectlError,

@@ -16,11 +16,11 @@ import pytest
 from hypothesis import assume, given
 
 from smp import wire
+from smp._strategic import compose_patches, find_conflicts
+from smp._values.values import JSON, JSONObject, same
 from smp.errors import CompositionError, ObjectError, PatchError, SmpError
 from smp.schema.catalog import kubernetes
 from smp.schema.model import Schema
-from smp.strategic import compose_patches, find_conflicts
-from smp.values import JSON, JSONObject, same
 from tests.support.differential import stored
 from tests.support.engines import (
     apply_patch,

@@ -12,13 +12,13 @@ import pytest
 
 import smp
 from smp import kubernetes
-from smp.defaults import with_defaults
+from smp._storage.defaults import with_defaults
+from smp._values.values import JSON, JSONObject
 from smp.errors import SmpError
 from smp.handler import Options, create
 from smp.lint import lint
 from smp.managed_fields import FieldSet
 from smp.validation import validate_object
-from smp.values import JSON, JSONObject
 
 POD: Final = kubernetes().schema("v1", "Pod")
 POLICY: Final = kubernetes().schema("networking.k8s.io/v1", "NetworkPolicy")

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smp import merge_patch
+from smp._values.values import JSON, same
 from smp.errors import DepthError, ObjectError
-from smp.values import JSON, same
 
 # RFC 7396, appendix A: original, patch, result.
 APPENDIX: list[tuple[JSON, JSON, JSON]] = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smp.values import JSON, JSONObject, same
+from smp._values.values import JSON, JSONObject, same
 from tests.support.kubectl import (
     CaptureServer,
     KubectlError,

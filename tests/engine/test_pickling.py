@@ -18,15 +18,16 @@ import pytest
 
 import smp
 from smp import fleet, handler, managed_fields, wire
+from smp._values.values import JSONObject
 from smp.cases import CaseOutcome, Difference, SpecCase
 from smp.cases import Failure as CaseFailure
 from smp.cluster.plan.apply import Run
-from smp.cluster.plan.exchange import Request, Response
+from smp.cluster.plan.exchange import PlannedRequest, Response
 from smp.documents import Chunk, Document, Position, positions, read_first
 from smp.errors import Conflict, Option
 from smp.handler import Accepted, Admission, Limits, Options
+from smp.reports import Failure
 from smp.schema.model import ANY, ANY_FIELD, ObjectType, ScalarType
-from smp.values import JSONObject
 from tests.support.rows import each_row
 
 PUBLIC_MODULES: Final = (
@@ -43,7 +44,8 @@ HAZARD: Final = smp.Hazard("c", PATH, "live", "warning", "s", "r", "g")
 CHANGE: Final = smp.Change(PATH, "K2", "why", 1, smp.ABSENT)
 CASE_FAILURE: Final = CaseFailure("c", "spec")
 APPLY_CONFLICT: Final = smp.ApplyConflict("m", "Apply", "v1", "", "", PATH)
-REMEDY: Final = managed_fields.Remedy("drop", "m", OBJECT, OBJECT)
+REQUEST: Final = managed_fields.apply_request("/api", OBJECT, "m")
+REMEDY: Final = managed_fields.Remedy("drop", "m", OBJECT, OBJECT, "m")
 APPLIED: Final = smp.server_side_apply(
     None,
     {
@@ -97,8 +99,9 @@ VALUES: Final[dict[str, Callable[[], object]]] = {
     "Document": lambda: Document(OBJECT, "source", 0),
     "Failure": lambda: CASE_FAILURE,
     "FieldSet": lambda: managed_fields.owners(APPLIED.object)[0].fields,
-    "Fight": lambda: managed_fields.Fight("m", "n", PATH, PATH, "why"),
+    "Fight": lambda: managed_fields.Fight("m", "n", PATH, PATH, "why", "how"),
     "FirstDocument": lambda: read_first(b"a: 1"),
+    "Finding": lambda: Failure("c", PATH, "s"),
     "Hazard": lambda: HAZARD,
     "Limits": Limits,
     "Normalization": lambda: smp.Normalization(OBJECT, (CHANGE,), (WARNING,)),
@@ -110,6 +113,7 @@ VALUES: Final[dict[str, Callable[[], object]]] = {
     "Ownership": lambda: managed_fields.Ownership.INNER,
     "Path": lambda: PATH,
     "Position": lambda: Position(1, 2),
+    "PatchRequest": lambda: REQUEST,
     "Positions": lambda: positions(Chunk(b"a: 1", "source"))[0],
     "Refused": lambda: handler.to_status([VIOLATION]),
     "Remark": lambda: managed_fields.Remark(PATH, "answers", REMEDY),
@@ -122,13 +126,18 @@ VALUES: Final[dict[str, Callable[[], object]]] = {
     "State": lambda: managed_fields.State(STEP, OBJECT, changed=True),
     "Step": lambda: STEP,
     "Violation": lambda: VIOLATION,
+    "WayOut": lambda: managed_fields.WayOut(
+        "give up", PATH, OBJECT, force=False, object=OBJECT, value=1, owners=()
+    ),
 }
 # The arguments of errors that do not take a text; all others get PROBLEM.
 PROBLEM: Final = "a problem"
 ARGUMENTS: Final[dict[str, tuple[Any, ...]]] = {
+    "AnsweredError": ({"message": PROBLEM, "code": 403},),
+    "DeniedError": ({"message": PROBLEM, "code": 422},),
     "ApiError": (
         Response(404, (), b'{"kind": "Status", "reason": "NotFound"}'),
-        Request("GET", "/api"),
+        PlannedRequest("GET", "/api"),
     ),
     "ApplyConflictError": ((APPLY_CONFLICT,),),
     "BrokenConnectionError": ("GET", "reset"),
@@ -327,6 +336,7 @@ def fail(schema: smp.Schema) -> None:
     smp.three_way_patch({}, {"kind": "a"}, {"kind": "b"}, schema, overwrite=False)
 
 
+@pytest.mark.slow
 def test_a_schema_goes_to_a_worker_process_and_results_and_errors_come_back() -> None:
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         made = list(pool.map(patched, schemas().values()))

@@ -15,9 +15,9 @@ import pytest
 
 import smp
 from smp import handler, json_patch, merge_patch, wire
+from smp._values.values import JSON, JSONObject, same
 from smp.errors import Conflict
 from smp.handler import Accepted, Options
-from smp.values import JSON, JSONObject, same
 
 KUBERNETES: Final = smp.kubernetes()
 POD: Final = KUBERNETES.schema("v1", "Pod")

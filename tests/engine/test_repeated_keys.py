@@ -12,12 +12,12 @@ from typing import Final
 import pytest
 
 import smp
-from smp import strategic
+from smp import _strategic as strategic
+from smp._strategic import KUBECTL_PRECONDITIONS, apply_patch, three_way_patch
+from smp._values.values import ABSENT, JSON, JSONObject, as_list, as_object, same
 from smp.errors import SmpError
 from smp.paths import Element
 from smp.schema.catalog import kubernetes
-from smp.strategic import KUBECTL_PRECONDITIONS, apply_patch, three_way_patch
-from smp.values import ABSENT, JSON, JSONObject, as_list, as_object, same
 from tests.record.repeated_keys import recorded, sent_by_kubectl
 from tests.support.differential import (
     Case,

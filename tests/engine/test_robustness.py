@@ -12,11 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smp.errors import CompositionError, DepthError, SmpError
-from smp.schema.catalog import kubernetes
-from smp.schema.model import Schema
-from smp.schema.sources.openapi import inline
-from smp.strategic import (
+from smp._strategic import (
     KUBECTL_PRECONDITIONS,
     apply_patch,
     compose_patches,
@@ -25,7 +21,11 @@ from smp.strategic import (
     three_way_patch,
     two_way_patch,
 )
-from smp.values import JSON, JSONObject, same
+from smp._values.values import JSON, JSONObject, same
+from smp.errors import CompositionError, DepthError, SmpError
+from smp.schema.catalog import kubernetes
+from smp.schema.model import Schema
+from smp.schema.sources.openapi import inline
 from tests.support.errors import assert_reported
 from tests.support.makers import Maker, subjects
 from tests.support.strategies import json_values, makers
@@ -294,7 +294,7 @@ def wide(value: int) -> JSONObject:
     }
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_hundred_thousand_elements_are_processed() -> None:
     live, modified = wide(1), wide(2)
     backwards: JSONObject = {
@@ -334,7 +334,7 @@ def test_a_hundred_thousand_directives_are_processed() -> None:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_hundred_thousand_elements_compose() -> None:
     live, modified = wide(1), wide(2)
     backwards: JSONObject = {

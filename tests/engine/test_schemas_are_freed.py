@@ -12,12 +12,12 @@ from typing import Final
 import pytest
 
 import smp
+from smp._values.values import JSONObject
 from smp.handler import Options, create
 from smp.managed_fields import fieldset_of, server_side_apply, track
 from smp.schema.catalog import Catalog
 from smp.schema.model import Schema, Types
 from smp.unions import validate_unions
-from smp.values import JSONObject
 from tests.support.server_definitions import CRON_TABS
 
 LIVE: Final[JSONObject] = {

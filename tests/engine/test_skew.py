@@ -15,8 +15,8 @@ from typing import NamedTuple
 import pytest
 
 from smp import UnionError
+from smp._values.values import JSONObject, same
 from smp.cases import Failure, SpecCase, expectations, parse, schema_of
-from smp.values import JSONObject, same
 from tests.support.paths import SPEC_CASES
 from tests.support.skew import (
     LOOSE,

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import smp
+from smp._values.interpreted import offer_turn
+from smp._values.sharing import share
 from smp.documents import dump_yaml, read_one
-from smp.interpreted import offer_turn
-from smp.sharing import share
 
 MEMBERS = 10_000
 POD = smp.kubernetes().schema("v1", "Pod")

@@ -8,11 +8,11 @@ import json
 import pytest
 
 import smp
-from smp import strategic
-from smp.last_applied import LAST_APPLIED
-from smp.three_way import unknown_field_warnings
-from smp.typed_storage import stored
-from smp.values import JSON, JSONObject, as_object, same
+from smp import _strategic as strategic
+from smp._storage.typed_storage import stored
+from smp._strategic import unknown_field_warnings
+from smp._values.last_applied import LAST_APPLIED
+from smp._values.values import JSON, JSONObject, as_object, same
 from tests.support.kubectl import capture_apply, needs_kubectl
 
 SCHEMA = smp.kubernetes().schema("apps/v1", "Deployment")
@@ -130,6 +130,27 @@ def test_what_live_lost_comes_back_without_what_the_configuration_dropped() -> N
     # The patch of kubectl brings back an element that is nothing but its merge key.
     stored = smp.apply_patch(pod(container("a")), result.kubectl_patch, POD)
     assert stored == pod(container("a"), container("p", env=[*env[:1], container("B")]))
+
+
+def test_an_unmet_path_names_the_field_that_differs() -> None:
+    """A server lets TCP and UDP share a port; a patch takes one for the other."""
+    udp: JSONObject = {"name": "alt", "port": 8080, "protocol": "UDP"}
+    rows: list[tuple[JSONObject, list[str]]] = [
+        # TCP is the default, and all that is written is there.
+        ({"name": "alt", "port": 8080}, ["protocol"]),
+        ({"name": "alt", "port": 8080, "protocol": "TCP"}, []),
+        ({"name": "new", "port": 8080, "protocol": "UDP"}, []),
+        ({"name": "new", "port": 8080}, ["protocol"]),
+    ]
+    live: JSONObject = {"spec": {"ports": [udp]}}
+    schema = smp.kubernetes().schema("v1", "Service")
+    wrong = []
+    for port, expected in rows:
+        result = smp.three_way_apply(None, {"spec": {"ports": [port]}}, live, schema)
+        paths = [f"spec.ports[port=8080].{name}" for name in expected]
+        if [str(path) for path in result.unmet] != paths:
+            wrong.append((port, result.unmet))
+    assert wrong == []
 
 
 def test_what_is_deleted_and_still_there_is_unmet() -> None:

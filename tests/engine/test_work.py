@@ -16,9 +16,10 @@ import pytest
 import smp
 from benchmarks.growth import calls
 from benchmarks.inputs import Row, rows
-from smp import values, wire
+from smp import wire
+from smp._values import values
+from smp._values.values import JSON, JSONObject
 from smp.managed_fields import Step, owners, simulate, upgrade
-from smp.values import JSON, JSONObject
 from smp.wire import _lazy as lazy
 
 POD = smp.kubernetes().schema("v1", "Pod")
@@ -88,6 +89,30 @@ def test_work_grows_with_the_number_of_elements(
     operation: Callable[[int], object],
 ) -> None:
     assert calls(lambda: operation(2_000)) <= 10.5 * calls(lambda: operation(200))
+
+
+def reversed_tolerations(count: int) -> None:
+    tolerations: list[JSON] = [{"key": f"k{at}"} for at in range(count)]
+    before: JSONObject = {"spec": {"tolerations": tolerations}}
+    after: JSONObject = {"spec": {"tolerations": tolerations[::-1]}}
+    smp.three_way_apply(before, after, before, POD)
+
+
+def renamed_variables(count: int) -> None:
+    before, after = [
+        containers({"name": "a", "env": [{"name": f"{n}{at}"} for at in range(count)]})
+        for n in "AB"
+    ]
+    smp.explain_apply(before, after, before, POD)
+
+
+@pytest.mark.parametrize("operation", [reversed_tolerations, renamed_variables])
+def test_work_of_an_apply_grows_with_the_number_of_elements(
+    operation: Callable[[int], None],
+) -> None:
+    # What is loaded and linked when it is first used is not counted.
+    operation(1)
+    assert calls(lambda: operation(200)) <= 4.2 * calls(lambda: operation(50))
 
 
 def labels(count: int) -> list[JSONObject]:
@@ -244,7 +269,7 @@ def test_equal_objects_are_compared_once() -> None:
     base, live = pod(500), pod(500)
     with (
         mock.patch.object(values, "same", wraps=values.same) as same,
-        mock.patch("smp.strategic._diff.same", same),
+        mock.patch("smp._strategic._diff.same", same),
     ):
         assert smp.three_way_patch(base, pod(500), live, POD) == {}
     assert same.call_count <= 10
@@ -281,7 +306,7 @@ def test_an_operation_decodes_little_of_a_long_document(name: str, most: float) 
     schema = smp.kubernetes().schema(measured.api_version, measured.kind)
     with (
         mock.patch.object(lazy, "_decode", wraps=decode) as values_decoded,
-        mock.patch("smp.codec.decode", wraps=decode) as objects_decoded,
+        mock.patch("smp._values.codec.decode", wraps=decode) as objects_decoded,
     ):
         WIRE[measured.operation](*measured.texts, schema)
     calls_of_both = [*values_decoded.call_args_list, *objects_decoded.call_args_list]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 import smp
+from smp._values.values import JSON, JSONObject, as_object
 from smp.schema.catalog import Catalog
 from smp.schema.model import Schema
-from smp.values import JSON, JSONObject, as_object
 from tests.support.makers.custom_resources import SHAPES, definition
 
 CATALOG: Final = Catalog.from_crd([definition(kind) for kind in SHAPES])

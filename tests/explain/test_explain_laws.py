@@ -11,12 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import smp
+from smp._storage.typed_storage import stored
+from smp._values.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    JSONObject,
+    as_object,
+    printed,
+    same,
+)
 from smp.explain import Remedy, explain_apply
 from smp.managed_fields import Step, simulate
 from smp.paths import edited, value_at
 from smp.three_way import three_way_apply
-from smp.typed_storage import stored
-from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, printed, same
 from tests.support.makers.triples import Triple
 
 # SMP_TRIPLES says how many triples each law looks at.

@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 import smp
+from smp._values.values import ABSENT, JSON, JSONObject
 from smp.errors import SmpError
 from smp.explain import Cause, explain_apply
 from smp.explain._causes import CAUSES
 from smp.hazards import HAZARDS
-from smp.values import ABSENT, JSON, JSONObject
 from tests.support.examples import python_examples, run_example
 from tests.support.paths import DOCS
 
@@ -334,8 +334,13 @@ def test_a_path_has_the_cause(situation: Situation) -> None:
 UNREACHED = {"not-as-asked", "not-pruned", "unknown-field"}
 
 
+# That of a server-side apply (tests/cli/test_cli_server_side.py).
+OF_SERVER_SIDE_APPLY = {"conflict"}
+
+
 def test_each_code_has_a_situation() -> None:
-    assert {each.code for each in SITUATIONS} | UNREACHED == {*CAUSES}
+    found = {each.code for each in SITUATIONS}
+    assert found | UNREACHED | OF_SERVER_SIDE_APPLY == {*CAUSES}
 
 
 def test_the_page_lists_each_code() -> None:

@@ -13,22 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import smp
-from smp.values import JSON, JSONObject, as_object, same, value_key
+from smp._values.values import JSON, JSONObject, as_object, same, value_key
 from tests.support.makers.triples import Triple
+from tests.support.shuffling import shuffled
 
 LAW: Final = settings(max_examples=40, deadline=None)
 TRIPLES: Final = st.builds(Triple, st.integers(0, 2**32)).filter(Triple.is_applicable)
-
-
-def shuffled(value: JSON, draw: random.Random) -> JSON:
-    """Return the value with the keys of all objects in another order."""
-    if isinstance(value, dict):
-        names = [*value]
-        draw.shuffle(names)
-        return {name: shuffled(value[name], draw) for name in names}
-    if isinstance(value, list):
-        return [shuffled(element, draw) for element in value]
-    return value
 
 
 class Others:

@@ -17,12 +17,12 @@ import pytest
 
 import smp
 from benchmarks.fleets import Pair, Rates, pairs
+from smp._values.values import JSON, JSONObject, as_object
 from smp.comparison import Rules
 from smp.errors import SmpError
 from smp.explain import explain_apply
 from smp.fleet import OUTPUT_SCHEMA, Outcome, by_bytes, compare
 from smp.fleet._rows import Rows
-from smp.values import JSON, JSONObject, as_object
 from tests.support.makers.triples import Triple
 
 COUNT: Final = int(os.environ.get("SMP_FLEET_PAIRS", "40"))
@@ -137,9 +137,8 @@ def test_the_annotation_of_kubectl_is_the_last_applied_configuration() -> None:
 
 def test_one_side_alone_is_missing_or_extra() -> None:
     manifest = deployment()
-    assert row(manifest, None) == Outcome(
-        "missing", patch=json.dumps(manifest, separators=(",", ":")), heals=True
-    )
+    patch = json.dumps(manifest, separators=(",", ":"), sort_keys=True)
+    assert row(manifest, None) == Outcome("missing", patch=patch, heals=True)
     live = live_of(manifest, managedFields=edited_by("helm", "spec"))
     outcome = row(None, live)
     assert (outcome.verdict, outcome.patch, outcome.heals) == ("extra", None, None)

@@ -11,12 +11,12 @@ from typing import Any, Final
 import pytest
 
 from smp import handler
+from smp._values.values import JSONObject
 from smp.errors import SmpError
 from smp.handler import APPLY, JSON_PATCH, MERGE, STRATEGIC, Limits, Options
 from smp.managed_fields import Serving, owners
 from smp.paths import Path
 from smp.schema.catalog import Catalog, kubernetes
-from smp.values import JSONObject
 from tests.support.handler_objects import accepted, causes, message_of, refused
 
 SCHEMA: Final = kubernetes().schema("v1", "ConfigMap")

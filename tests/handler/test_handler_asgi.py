@@ -14,11 +14,11 @@ import httpx
 import pytest
 
 from smp import handler
+from smp._values.values import JSONObject
 from smp.errors import SmpError
 from smp.handler import MERGE, Limits, Options
 from smp.handler.asgi import PatchEndpoint
 from smp.schema.catalog import kubernetes
-from smp.values import JSONObject
 from tests.support.handler_objects import WEB, dump
 from tests.support.paths import DOCS
 

@@ -7,9 +7,9 @@ from typing import Any, Final
 import yaml
 
 from smp import handler
+from smp._values.values import JSONObject
 from smp.handler import APPLY, JSON_PATCH, MERGE, STRATEGIC, Options
 from smp.schema.catalog import Catalog
-from smp.values import JSONObject
 from tests.support.handler_objects import (
     STRICT,
     accepted,

@@ -8,11 +8,11 @@ from typing import Final
 import pytest
 
 from smp import handler
+from smp._values.values import JSONObject
 from smp.handler import JSON_PATCH, MERGE, STRATEGIC, Options
 from smp.schema.catalog import kubernetes
 from smp.schema.model import Schema
 from smp.schema.sources.openapi import inline
-from smp.values import JSONObject
 from tests.support.handler_objects import (
     DECODING_ERROR,
     DEPLOYMENT,

@@ -19,10 +19,11 @@ from msgspec import structs
 from referencing import Registry, Resource
 
 from smp import handler
+from smp._storage.typed_storage import rewriting_paths
+from smp._values.values import JSON, JSONObject, as_object
 from smp.handler import APPLY, JSON_PATCH, MERGE, STRATEGIC, Options
 from smp.schema.catalog import kubernetes
 from smp.schema.model import Schema
-from smp.values import JSON, JSONObject, as_object
 from tests.support.handler_objects import WEB, accepted, dump, refused
 from tests.support.makers import Maker, subjects
 from tests.support.strategies import json_values, makers
@@ -200,7 +201,9 @@ def test_configurations_with_faults_are_answered(
         return
     # What was applied once is there already.
     again = handler.patch(stored, dump(first), APPLY, schema, applying)
-    assert not accepted(again).changed
+    # What a strategy compares to the letter is written again (Go: reflect.DeepEqual).
+    changed = accepted(again).changed
+    assert not changed or rewriting_paths(first, schema)
 
 
 @given(maker=makers())

@@ -12,9 +12,9 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
+from smp._values.last_applied import with_last_applied
+from smp._values.values import JSONObject
 from smp.handler import JSON_PATCH, MERGE
-from smp.last_applied import with_last_applied
-from smp.values import JSONObject
 from tests.support.handler_objects import MODIFIED, WEB
 from tests.support.handler_server import ApiServer
 from tests.support.kubectl import kubectl_path, needs_kubectl

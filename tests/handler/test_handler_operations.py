@@ -9,9 +9,9 @@ from typing import Any, Final
 import pytest
 
 from smp import handler
+from smp._values.values import JSONObject
 from smp.errors import DocumentError, ObjectError
 from smp.handler import MERGE, Admission, Options
-from smp.values import JSONObject
 from tests.support.handler_objects import (
     DEPLOYMENT,
     MODIFIED,

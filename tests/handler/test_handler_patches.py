@@ -9,10 +9,10 @@ from typing import Final
 import pytest
 
 from smp import handler
+from smp._values.values import JSON, JSONObject, as_object, same
 from smp.handler import JSON_PATCH, MERGE, STRATEGIC, Options
 from smp.schema.catalog import kubernetes
 from smp.unions import OnConflict
-from smp.values import JSON, JSONObject, as_object, same
 from tests.support.handler_objects import (
     DEPLOYMENT,
     REPLICAS,

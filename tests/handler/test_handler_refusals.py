@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 import pytest
 
 from smp import handler
+from smp._values.values import JSONObject
 from smp.handler import APPLY, JSON_PATCH, MERGE, STRATEGIC, Limits, Options
 from smp.schema.catalog import kubernetes
-from smp.values import JSONObject
 from tests.support.handler_objects import (
     MODIFIED,
     UNDECODABLE,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from smp import handler
+from smp._values.values import JSONObject
 from smp.handler import MERGE, Options
 from smp.paths import Path
-from smp.values import JSONObject
 from smp.violations import Violation
 from tests.support.handler_objects import causes, dump, message_of
 

@@ -12,9 +12,9 @@ from hypothesis import given
 
 from benchmarks.inputs import Row, rows
 from smp import handler, kubernetes
+from smp._values.values import JSONObject, same
 from smp.handler import _pipeline
 from smp.schema.model import Schema
-from smp.values import JSONObject, same
 from smp.wire import _lazy as lazy
 from smp.wire import partial
 from tests.support.engines import THRESHOLDS, compact

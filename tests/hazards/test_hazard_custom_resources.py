@@ -8,9 +8,9 @@ from typing import Final
 import pytest
 
 import smp
-from smp.schema.list_types import by_list_types, with_map_keys
+from smp._values.values import JSON, JSONObject, as_object, same
+from smp.schema.list_types import add_map_keys, by_list_types
 from smp.schema.model import Schema
-from smp.values import JSON, JSONObject, as_object, same
 from tests.support.leaves import indices, lost_leaves, under
 from tests.support.makers.custom_resources import SHAPES, definition, triple
 
@@ -236,7 +236,7 @@ def test_what_only_live_had_and_loses_is_in_a_hazard() -> None:
             result = smp.three_way_apply(*objects, schema)
             seen = by_list_types(schema) if schema is defined else schema
             base, wanted, live, after = (
-                as_object(with_map_keys(obj, seen.type))
+                as_object(add_map_keys(obj, seen.type))
                 for obj in (*objects, result.object)
             )
             reported = {

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import smp
-from smp.values import JSONObject, as_object, same
+from smp._values.values import JSONObject, as_object, same
 from tests.support.differential import AGREED, Case, compare, describe
 from tests.support.differential.cases import Documents
 from tests.support.leaves import (

@@ -8,11 +8,11 @@ from __future__ import annotations
 from functools import cache
 
 from smp import merge_patch
+from smp._values.values import JSON, JSONObject, as_list, as_object, printed, same
 from smp.cases import SpecCase, parse
 from smp.paths import Element, Path, value_at
 from smp.schema.model import Schema
 from smp.three_way import find_hazards
-from smp.values import JSON, JSONObject, as_list, as_object, printed, same
 from tests.support.leaves import (
     indices,
     keys_of_path,

@@ -14,15 +14,16 @@ import msgspec
 import pytest
 
 import smp
+from smp._values.last_applied import LAST_APPLIED, configuration_text
+from smp._values.values import JSON, JSONObject, as_list, as_object
 from smp.hazards import HAZARDS
-from smp.last_applied import LAST_APPLIED, configuration_text
 from smp.testing import KubernetesApi
-from smp.values import JSON, JSONObject, as_list, as_object
 
 CATALOG = smp.kubernetes()
 API_VERSIONS = {
     "Deployment": "apps/v1",
     "Ingress": "networking.k8s.io/v1",
+    "NetworkPolicy": "networking.k8s.io/v1",
     "StatefulSet": "apps/v1",
 }
 
@@ -447,6 +448,16 @@ SITUATIONS = [
         Objects(KNOWN, KNOWN, managed(LATE, subresource="status")),
     ),
     Situation(
+        "hot-loop",
+        "spec.ingress",
+        "manifest",
+        "warning",
+        # Recorded: "empty values that are written again and again".
+        alone({"spec": {"podSelector": {}, "ingress": []}}),
+        alone({"spec": {"podSelector": {}, "ingress": [{}]}}),
+        kind="NetworkPolicy",
+    ),
+    Situation(
         "oversized-last-applied",
         f"metadata.annotations[{LAST_APPLIED}]",
         "manifest",
@@ -553,7 +564,7 @@ def test_a_repair_adds_an_element_that_a_patch_takes_for_one_of_other_keys() -> 
     # kubectl sends nothing, and 443/TCP is not there.
     warned = smp.three_way_apply(None, service(tcp), live, SCHEMA)
     assert warned.object["spec"] == {"ports": [udp]}
-    assert [str(path) for path in warned.unmet] == ["spec.ports[port=443]"]
+    assert [str(path) for path in warned.unmet] == ["spec.ports[port=443].protocol"]
     repaired = smp.three_way_apply(None, service(tcp), live, SCHEMA, hazards="repair")
     assert repaired.object["spec"] == {"ports": [tcp, udp]}
     assert repaired.converged

@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from smp import strategic
+from smp import _strategic as strategic
 from smp.errors import SmpError
 from smp.lint import FORMS, lint
 from tests.support.differential import random_case

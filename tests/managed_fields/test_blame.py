@@ -10,6 +10,7 @@ from random import Random
 import pytest
 
 import smp
+from smp._values.values import JSON, JSONArray, JSONObject, as_object
 from smp.documents import read
 from smp.managed_fields import (
     Blame,
@@ -20,7 +21,6 @@ from smp.managed_fields import (
     owners_of,
 )
 from smp.paths import Path
-from smp.values import JSON, JSONArray, JSONObject, as_object
 from tests.record import field_sets
 from tests.record.owned import OWNED
 from tests.support.field_sets import random_set, random_value, subjects

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import smp
+from smp._storage.typed_storage import stored
+from smp._values.values import JSON, JSONArray, JSONObject, as_object, same
 from smp.managed_fields import Serving, track
-from smp.managed_fields._elements import in_order, keyed_element
+from smp.managed_fields._elements import in_order, key_element
 from smp.managed_fields._typed import type_problems
 from smp.schema.model import Schema
-from smp.typed_storage import stored
-from smp.values import JSON, JSONArray, JSONObject, as_object, same
 from tests.record.field_sets import every_schema
 from tests.support.field_sets import random_value
 from tests.support.rows import each_row
@@ -105,12 +105,10 @@ def test_named_elements_are_in_the_order_of_their_names(
     is_mixed: bool,  # drawn by hypothesis
     place: int,
 ) -> None:
-    elements = [keyed_element({"name": name}) for name in names]
-    assert in_order(elements) == [
-        keyed_element({"name": name}) for name in sorted(names)
-    ]
+    elements = [key_element({"name": name}) for name in names]
+    assert in_order(elements) == [key_element({"name": name}) for name in sorted(names)]
     if is_mixed and names:
-        longer = keyed_element({"name": names[place % len(names)], "port": 1})
+        longer = key_element({"name": names[place % len(names)], "port": 1})
         ordered = in_order([*elements, longer])
         # An element that has more keys comes after the one with the same name.
         shorter = elements[place % len(names)]

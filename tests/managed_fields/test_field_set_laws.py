@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from smp._values.values import JSONObject
 from smp.errors import DepthError, DocumentError, ObjectError
 from smp.managed_fields import FieldSet, extracted, fieldset_of, removed
 from smp.paths import Element, KeyedElement, Path, SetElement
-from smp.values import JSONObject
 from tests.support.field_sets import random_value, subjects
 from tests.support.rows import each_row
 

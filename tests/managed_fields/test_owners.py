@@ -8,10 +8,10 @@ import pytest
 
 import smp
 from smp import managed_fields
+from smp._values.values import JSON, JSONArray, JSONObject
 from smp.errors import ObjectError
 from smp.managed_fields import FieldSet
 from smp.paths import Element, Path
-from smp.values import JSON, JSONArray, JSONObject
 
 POD = smp.kubernetes().schema("v1", "Pod")
 LIVE: JSONObject = {

@@ -9,9 +9,9 @@ import json
 from collections import Counter
 
 import smp
+from smp._values.values import JSONObject
 from smp.managed_fields import FieldSet, fieldset_of
 from smp.paths import Path
-from smp.values import JSONObject
 from tests.record.field_sets import (
     ALGEBRA,
     APPLIED,

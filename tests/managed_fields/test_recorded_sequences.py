@@ -25,7 +25,7 @@ CLASSES: Final = {
     "text in etcd": 11,
     "decoding": 1,
     "released values": 2,
-    "untracked writes": 2,
+    "untracked writes": 1,
     "parsed values": 2,
 }
 # What 1.37 does differently in the recorded sequences.
@@ -47,6 +47,7 @@ def recording() -> tuple[dict[str, Any], list[dict[str, Any]]]:
     return read(FILE)
 
 
+@pytest.mark.slow
 def test_the_recording_is_of_many_kinds_and_outcomes() -> None:
     _, sequences = recording()
     assert len(sequences) == SEQUENCES
@@ -117,7 +118,7 @@ def test_a_newer_server_answers_as_smp_does() -> None:
     _, sequences = read(OTHER_VERSION)
     replayed, classes = outcomes_of(sequences, version="1.37")
     assert replayed > 1000
-    assert classes == {"text in etcd": 2, "decoding": 1, "untracked writes": 1}
+    assert classes == {"text in etcd": 2, "decoding": 1}
 
 
 def outcomes_of(

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 import smp
+from smp._values.values import JSONObject, as_object
 from smp.managed_fields import Step, owners, release, simulate
-from smp.values import JSONObject, as_object
 from tests.managed_fields.test_recorded_sequences import recording
 from tests.support.recorded_writes import Step as Recorded
 from tests.support.recorded_writes import object_problems, steps_of

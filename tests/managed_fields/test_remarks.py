@@ -3,47 +3,62 @@
 from __future__ import annotations
 
 import smp
-from smp import merge_patch
-from smp.managed_fields import track
+from smp import json_patch
+from smp._values.values import JSON, JSONObject, as_object, same
+from smp.managed_fields import owners, predict_refusal, track
+from smp.paths import KeyedElement, Path
 from smp.schema.model import Schema
-from smp.values import JSON, JSONObject, as_object
 
-SCHEMA = smp.kubernetes().schema("v1", "Pod")
+SCHEMA = smp.kubernetes().schema("apps/v1", "Deployment")
 
 
-def pod(**source: JSON) -> JSONObject:
+def deployment(**pod_spec: JSON) -> JSONObject:
+    labels: JSONObject = {"labels": {"a": "b"}}
+    containers: JSONObject = {"containers": [{"name": "app", "image": "app:1"}]}
     return {
-        "apiVersion": "v1",
-        "kind": "Pod",
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
         "metadata": {"name": "web"},
         "spec": {
-            "containers": [{"name": "app", "image": "app:1"}],
-            "volumes": [{"name": "data", **source}],
+            "selector": {"matchLabels": {"a": "b"}},
+            "template": {"metadata": labels, "spec": {**containers, **pod_spec}},
         },
     }
 
 
+def with_volume(**source: JSON) -> JSONObject:
+    return deployment(volumes=[{"name": "data", **source}])
+
+
 def volumes(obj: JSONObject) -> JSON:
-    return as_object(obj["spec"])["volumes"]
+    template = as_object(as_object(obj["spec"])["template"])
+    return as_object(template["spec"])["volumes"]
 
 
-HOST_PATH = pod(hostPath={"path": "/data"})
+HOST_PATH = with_volume(hostPath={"path": "/data"})
+VOLUME = Path(
+    ("spec", "template", "spec", "volumes", KeyedElement((("name", "data"),)))
+)
 
 
 def test_without_a_union_there_is_no_remark() -> None:
-    result = smp.server_side_apply(None, pod(emptyDir={}), SCHEMA, manager="one")
+    result = smp.server_side_apply(
+        None, with_volume(emptyDir={}), SCHEMA, manager="one"
+    )
     assert result.remark is None
 
 
 def test_the_member_of_another_applier_can_be_dropped_by_it() -> None:
-    live = smp.server_side_apply(None, pod(emptyDir={}), SCHEMA, manager="one").object
+    live = smp.server_side_apply(
+        None, with_volume(emptyDir={}), SCHEMA, manager="one"
+    ).object
     result = smp.server_side_apply(live, HOST_PATH, SCHEMA, manager="two")
     assert volumes(result.object) == [
         {"name": "data", "hostPath": {"path": "/data", "type": ""}}
     ]
     remark = result.remark
     assert remark is not None
-    assert str(remark.path) == "spec.volumes[name=data].emptyDir"
+    assert remark.path == VOLUME / "emptyDir"
     assert "may not specify more than 1 volume type" in remark.answer
     remedy = remark.remedy
     assert remedy is not None
@@ -58,15 +73,94 @@ def test_the_member_of_another_applier_can_be_dropped_by_it() -> None:
     assert applied["spec"] == result.object["spec"]
 
 
-def test_the_member_of_an_update_takes_a_patch() -> None:
-    live = track(None, pod(emptyDir={}), SCHEMA, manager="installer")
+def test_the_member_of_an_update_can_be_taken() -> None:
+    live = track(None, with_volume(emptyDir={}), SCHEMA, manager="installer")
     result = smp.server_side_apply(live, HOST_PATH, SCHEMA, manager="two")
     assert result.remark is not None
     remedy = result.remark.remedy
     assert remedy is not None
-    assert remedy.means == "patch"
-    patched = as_object(merge_patch.apply(live, remedy.body))
-    assert volumes(patched) == volumes(result.object)
+    assert (remedy.means, remedy.force) == ("take", False)
+    assert [owner.manager for owner in remedy.owners] == ["installer"]
+    assert '"installer" (Update)' in str(remedy)
+    first, last = remedy.requests("/apis/apps/v1/namespaces/default/deployments/web")
+    assert first.media_type == "application/json-patch+json"
+    assert last.media_type == "application/apply-patch+yaml"
+    taken = json_patch.apply(live, first.body)
+    assert volumes(taken) == volumes(live)
+    applied = smp.server_side_apply(
+        taken, last.body, SCHEMA, manager="two", profile="off"
+    ).object
+    assert volumes(applied) == volumes(result.object)
+    former = VOLUME / "emptyDir"
+    assert not any(owner.fields.has(former) for owner in owners(applied))
+
+
+def test_a_member_that_another_one_applies_is_taken_with_force_only() -> None:
+    live = smp.server_side_apply(
+        None, with_volume(emptyDir={}), SCHEMA, manager="one"
+    ).object
+    remark = predict_refusal(live, HOST_PATH, SCHEMA, manager="two")
+    assert remark is not None
+    assert remark.remedy is not None
+    assert remark.remedy.force
+    assert "with force" in str(remark.remedy)
+
+
+def test_a_body_that_drops_a_member_has_no_null_to_own() -> None:
+    # A manager owns the null that it applies, which the other apply would conflict
+    # with (recorded: 409 for preStop and env.valueFrom).
+    def with_hook(**hook: JSON) -> JSONObject:
+        container: JSONObject = {"name": "app", "image": "app:1"}
+        container["lifecycle"] = {"preStop": hook}
+        return deployment(containers=[container])
+
+    before, after = with_hook(exec={"command": ["a"]}), with_hook(httpGet={"port": 80})
+    live = smp.server_side_apply(None, before, SCHEMA, manager="one").object
+    remark = smp.server_side_apply(live, after, SCHEMA, manager="two").remark
+    assert remark is not None
+    remedy = remark.remedy
+    assert remedy is not None
+    assert (remedy.means, remedy.manager, remedy.force) == ("drop", "one", False)
+    assert same(remedy.body, deployment())
+
+
+def test_a_remedy_keeps_all_rules_of_the_kind() -> None:
+    # Without rules an Ingress needs a backend, so that no manager can drop the one that
+    # it has (Go: networking ValidateIngressSpec; recorded: 422).
+    def ingress(backend: JSONObject) -> JSONObject:
+        spec: JSONObject = {"ingressClassName": "x", "defaultBackend": backend}
+        return {
+            "apiVersion": "networking.k8s.io/v1",
+            "kind": "Ingress",
+            "metadata": {"name": "web"},
+            "spec": spec,
+        }
+
+    service = ingress({"service": {"name": "s", "port": {"number": 80}}})
+    resource = ingress({"resource": {"kind": "K", "name": "n", "apiGroup": "g.e.com"}})
+    schema = smp.kubernetes().schema("networking.k8s.io/v1", "Ingress")
+    live = smp.server_side_apply(None, service, schema, manager="one").object
+    remark = smp.server_side_apply(live, resource, schema, manager="two").remark
+    assert remark is not None
+    assert remark.remedy is not None
+    assert remark.remedy.means == "take"
+
+
+def test_a_member_beside_the_choice_of_another_manager_is_remarked() -> None:
+    def strategy(**fields: JSON) -> JSONObject:
+        obj = deployment()
+        obj["spec"] = {**as_object(obj["spec"]), "strategy": fields}
+        return obj
+
+    live = smp.server_side_apply(
+        None, strategy(type="Recreate"), SCHEMA, manager="one"
+    ).object
+    result = smp.server_side_apply(
+        live, strategy(rollingUpdate={"maxSurge": 1}), SCHEMA, manager="two"
+    )
+    assert result.remark is not None
+    assert result.remark.refuses
+    assert "may not be specified when strategy `type` is" in result.remark.answer
 
 
 def test_a_configuration_can_have_the_discriminator_itself() -> None:

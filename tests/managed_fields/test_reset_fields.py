@@ -14,13 +14,13 @@ from pathlib import Path as FilePath
 import pytest
 
 import smp
+from smp._values.values import JSONObject, as_list, as_object
 from smp.errors import UnknownKindError
 from smp.managed_fields import FieldSet, fieldset_of, reset_fields
 from smp.managed_fields._ownership import NEVER_OWNED
 from smp.paths import Path
 from smp.schema.catalog import compile_definitions, read_compiled
 from smp.schema.model import Schema
-from smp.values import JSONObject, as_list, as_object
 from tests.record.reset_fields import DEFINITIONS, RECORD, WITH_STATUS, WITHOUT_STATUS
 from tests.record.resources import module, needs_kubernetes
 

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 import pytest
 
 import smp
-from smp.last_applied import LAST_APPLIED
+from smp._values.last_applied import LAST_APPLIED
+from smp._values.values import JSON, JSONObject, as_object
 from smp.managed_fields import Step, owners, simulate
 from smp.paths import Path
-from smp.values import JSON, JSONObject, as_object
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SCHEMA = smp.kubernetes().schema("v1", "ConfigMap")

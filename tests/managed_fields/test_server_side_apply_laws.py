@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 import smp
 from smp import managed_fields
+from smp._storage.typed_storage import stored
+from smp._values.values import JSON, JSONObject, as_object, same
 from smp.errors import SmpError
 from smp.managed_fields import FieldSet, extracted, fieldset_of
 from smp.schema.model import Schema
-from smp.typed_storage import stored
 from smp.unions import validate_unions
-from smp.values import JSON, JSONObject, as_object, same
 from tests.support.makers.manifests import KINDS, ManifestMaker
 
 CATALOG = smp.kubernetes()
@@ -241,6 +241,8 @@ def test_a_remedy_does_what_the_normalized_apply_does(case: Manifests) -> None:
     before = live
     if remedy.means == "drop":
         before = case.apply(live, remedy.body, remedy.manager, force=False)
+    elif remedy.means == "take":
+        before = smp.json_patch.apply(live, remedy.body)
     elif remedy.means == "patch":
         patched = as_object(smp.merge_patch.apply(live, remedy.body))
         before = managed_fields.track(live, patched, case.schema, manager="b")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import smp
+from smp._values.values import JSON, JSONObject, as_object
 from smp.managed_fields import Step, Verb, owners, release, simulate
-from smp.values import JSON, JSONObject, as_object
 from tests.support.recorded_writes import schema_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -15,9 +15,9 @@ from typing import Final
 import pytest
 
 from smp import json_patch
+from smp._values.values import JSONObject, as_list, as_object
 from smp.errors import ObjectError
 from smp.managed_fields import owners, upgrade, upgrade_patch
-from smp.values import JSONObject, as_list, as_object
 from tests.record.field_sets import read
 from tests.record.upgrades import ANSWERED, RECORDED, REQUESTS, cases
 from tests.support.upgrades import (
@@ -60,7 +60,7 @@ def test_random_managed_fields_are_upgraded_as_client_go_did() -> None:
     assert min(counts["owners"], counts["upgrade"]) > 150
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @needs_oracle
 def test_smp_answers_what_client_go_answers() -> None:
     program = oracle()

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from typing import Final
+
 import pytest
 
+import smp
+from smp._storage.typed_storage import convert
+from smp._values.values import JSON, JSONObject, as_object
 from smp.errors import ObjectError
-from smp.managed_fields import Serving, owners, server_side_apply, track
+from smp.managed_fields import (
+    Serving,
+    Step,
+    migrate,
+    migrate_patch,
+    owners,
+    server_side_apply,
+    simulate,
+    track,
+)
 from smp.schema.model import Schema
-from smp.values import JSON, JSONObject, as_object
+from tests.support.recorded_scenarios import answers_of, owned, requests_of
+
+AUTOSCALER: Final = "HorizontalPodAutoscaler"
 
 NAMES: JSONObject = {"fields": {"name": "string"}}
 
@@ -125,3 +142,131 @@ def test_versions_of_servers_are_read_as_they_name_themselves() -> None:
     assert not Serving(kubernetes="v1.36.3").keeps_untracked
     assert Serving(kubernetes="v1.37.1").keeps_untracked
     assert Serving(kubernetes="newest").keeps_untracked
+
+
+def written_with(name: str, schema: Schema) -> list[tuple[str, JSON, JSON]]:
+    """Return the outcome, the spec and the owners after each recorded request."""
+    steps = [step for step, _ in requests_of(name) if step is not None]
+    run = simulate(None, steps, schema)
+    return [
+        (
+            state.error.problem if state.error else "",
+            as_object(state.object)["spec"],
+            owned(as_object(state.object)),
+        )
+        for state in run.states
+    ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "two versions of an autoscaler",
+        "what one version of an autoscaler keeps in annotations",
+    ],
+)
+def test_an_autoscaler_is_written_in_both_versions_as_on_a_server(name: str) -> None:
+    # The object is simulated in autoscaling/v2, whatever version a request is of.
+    v2 = smp.kubernetes("1.36").schema("autoscaling/v2", AUTOSCALER)
+    found = written_with(name, v2)
+    differing: list[str] = []
+    before: tuple[JSON, JSON] = None, None
+    for number, (answer, outcome) in enumerate(
+        zip(answers_of(name), found, strict=False)
+    ):
+        problem, spec, entries = outcome
+        if "object" not in answer:
+            if problem != answer["message"]:
+                differing.append(f"{number}: {problem!r}, not {answer['message']!r}")
+        elif problem:
+            differing.append(f"{number}: {problem}")
+        else:
+            before = (
+                convert(answer["object"], AUTOSCALER, "autoscaling/v2")["spec"],
+                owned(answer["object"]),
+            )
+        if (spec, entries) != before:
+            differing.append(f"{number}: {spec} {entries}, not {before}")
+    assert "\n".join(differing) == ""
+
+
+def test_an_entry_of_an_event_of_the_other_group_is_dropped() -> None:
+    answers = answers_of("one event in two groups")
+    other, after = answers[3]["object"], answers[4]["object"]
+    live = {
+        **after,
+        "count": 1,
+        "metadata": {
+            **after["metadata"],
+            "managedFields": other["metadata"]["managedFields"],
+        },
+    }
+    new = {**live, "count": 2}
+    schema = smp.kubernetes("1.36").schema("v1", "Event")
+    assert owned(track(live, new, schema, manager="d")) == owned(after)
+
+
+def test_a_migration_names_what_is_owned_as_another_version_does() -> None:
+    applied, patched, given_up = (
+        answer["object"] for answer in answers_of("managedFields in another version")
+    )
+    v1 = smp.kubernetes("1.36").schema("autoscaling/v1", AUTOSCALER)
+    migrated = migrate(applied, "autoscaling/v2", v1)
+    assert owned(migrated) == owned(patched)
+    assert migrate(migrated, "autoscaling/v2", v1) is migrated
+    patch = migrate_patch(applied, "autoscaling/v2", v1)
+    assert patch is not None
+    assert patch[0]["value"] == as_object(migrated["metadata"])["managedFields"]
+    # And back: what is atomic in v1 is owned as a whole.
+    assert owned(migrate(migrated, "autoscaling/v1", v1)) == owned(applied)
+    # Only then is what v2 leaves out given up.
+    configuration: JSONObject = {
+        name: given_up[name] for name in ("apiVersion", "kind")
+    }
+    configuration["metadata"] = {"name": "h"}
+    configuration["spec"] = {
+        name: given_up["spec"][name] for name in ("scaleTargetRef", "maxReplicas")
+    }
+    steps = [
+        Step("", "autoscaling/v2", "migrate"),
+        Step("c", configuration, api_version="autoscaling/v2"),
+    ]
+    run = simulate(applied, steps, v1)
+    last = convert(as_object(run.object), AUTOSCALER, "autoscaling/v2")
+    assert last["spec"] == given_up["spec"]
+    assert owned(last) == owned(given_up)
+
+
+def test_a_migration_frees_an_apply_from_a_version_that_is_not_served() -> None:
+    live = server_side_apply(None, cup("v1", size=1), V1, manager="one").object
+    moved = {**live, "apiVersion": "example.com/v2"}
+    serving = Serving(versions={}, custom=True)
+    steps = [
+        Step("one", cup("v2", size=2)),
+        Step("", "example.com/v2", "migrate"),
+        Step("one", cup("v2", size=2)),
+    ]
+    run = simulate(moved, steps, V2, serving=serving)
+    assert [state.error and state.error.code for state in run.states] == [
+        "version-not-served",
+        None,
+        None,
+    ]
+    assert as_object(as_object(run.object)["spec"])["size"] == 2
+    with pytest.raises(ObjectError) as caught:
+        migrate(moved, "example.com/v1", V2, serving=serving)
+    assert caught.value.code == "version-not-served"
+
+
+def test_a_migration_makes_one_entry_of_those_of_one_manager() -> None:
+    live = track(
+        None, cup("v1", size=1), V1, manager="one", now=datetime(2024, 1, 1, tzinfo=UTC)
+    )
+    moved = {**live, "apiVersion": "example.com/v2"}
+    new: JSONObject = {**moved, "spec": {"size": 1, "notes": {"a": "1"}}}
+    both = track(moved, new, V2, manager="one", now=datetime(2024, 1, 2, tzinfo=UTC))
+    assert len(owners(both)) == 2
+    (entry,) = owners(migrate(both, "example.com/v2", V2))
+    assert entry.time == "2024-01-02T00:00:00Z"
+    paths = [str(path) for path in entry.fields.paths()]
+    assert paths == ["spec", "spec.notes", "spec.size"]

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import pytest
 
+from smp._values.values import as_object
 from smp.documents import read
-from smp.values import as_object
 from tests.support.paths import ROOT
 from tools.action import pull_request
 

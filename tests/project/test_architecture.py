@@ -1,5 +1,5 @@
-"""docs/architecture.md: its examples run, its drawing is the one that is enforced, and
-all that it names exists.
+"""Pages for contributors: their examples run, the drawing is what is enforced, and all
+that they name exists. So does all in the list of recorders.
 """
 
 from __future__ import annotations
@@ -17,15 +17,22 @@ import click
 import pytest
 
 from smp.cli._click import cli
+from tests.record.__main__ import RECORDERS, table
 from tests.support.examples import python_examples, run_example
 from tests.support.paths import DOCS, ROOT
 from tests.support.rows import each_row
 from tools.hatch_build import MODULES
 
 THIS_FILE: Final = Path(__file__)
-PAGE: Final = DOCS / "architecture.md"
-TEXT: Final = PAGE.read_text()
-# The page without its code blocks.
+DRAWN: Final = (DOCS / "architecture.md").read_text()
+RECORD: Final = ROOT / "tests" / "record"
+PAGES: Final = (
+    DOCS / "architecture.md",
+    DOCS / "extending.md",
+    RECORD / "README.md",
+)
+TEXT: Final = "\n".join(page.read_text() for page in PAGES)
+# The pages without their code blocks.
 PROSE: Final = re.sub(r"^```.*?^```", "", TEXT, flags=re.MULTILINE | re.DOTALL)
 CODE: Final = sorted(set(re.findall(r"`([^`\n]+)`", PROSE)))
 TOP_LEVEL: Final = ("benchmarks/", "docs/", "smp/", "spec_cases/", "tests/", "tools/")
@@ -41,7 +48,10 @@ def layer_contracts() -> Iterator[tuple[str, list[list[str]]]]:
     for contract in project["tool"]["importlinter"]["contracts"]:
         if contract["type"] == "layers":
             (container,) = contract.get("containers", [""])
-            yield container, [layer.split(" | ") for layer in contract["layers"]]
+            yield (
+                container,
+                [re.split(r" [|:] ", layer) for layer in contract["layers"]],
+            )
 
 
 def boxes(drawing: str) -> list[list[str]]:
@@ -52,7 +62,7 @@ def boxes(drawing: str) -> list[list[str]]:
 
 
 def drawings() -> list[str]:
-    return re.findall(r"^```mermaid\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+    return re.findall(r"^```mermaid\n(.*?)^```", DRAWN, re.MULTILINE | re.DOTALL)
 
 
 def paths_on_the_page() -> list[str]:
@@ -93,24 +103,29 @@ def words_of_the_source() -> frozenset[str]:
     return frozenset(words)
 
 
-@pytest.mark.parametrize("code", python_examples(PAGE))
-def test_the_examples_of_the_page_run(code: str) -> None:
-    assert run_example(code, PAGE.name)
+@pytest.mark.parametrize(
+    "code", [code for page in PAGES for code in python_examples(page)]
+)
+def test_the_examples_of_the_pages_run(code: str) -> None:
+    assert run_example(code, "architecture.md")
 
 
 def test_the_drawing_has_every_layer_in_the_order_that_is_enforced() -> None:
-    whole, *inside = layer_contracts()
-    house, server = drawings()
-    assert boxes(house) == whole[1]
-    assert boxes(server) == [layer for _, layers in inside for layer in layers]
-    for container, _ in inside:
-        assert f'["{container}"]' in server
+    house, *_ = layer_contracts()
+    (drawing,) = drawings()
+    assert boxes(drawing) == house[1]
+    names = re.findall(r"^  (\w+)\[", drawing, re.MULTILINE)
+    assert drawing.splitlines()[-1].strip() == " --> ".join(names)
 
 
-def test_the_rows_of_the_drawing_stand_above_each_other() -> None:
-    house, _ = drawings()
-    rows = re.findall(r'subgraph (\w+)\["', house)
-    assert house.splitlines()[-1].strip() == " --> ".join(rows)
+def test_the_architecture_is_short() -> None:
+    assert len(DRAWN.split()) <= 2500
+
+
+def test_the_list_of_recorders_is_complete_and_is_the_one_of_the_page() -> None:
+    modules = {path.stem for path in RECORD.glob("[a-z]*.py")}
+    assert {each.name for each in RECORDERS} == modules
+    assert table() in (RECORD / "README.md").read_text()
 
 
 @each_row("path", paths_on_the_page())

@@ -195,11 +195,10 @@ def test_whole_jobs_are_compared_with_their_steps() -> None:
         f"whole job: {job.name}: {case.name}"
         for job in whole_job.JOBS
         for case in cases
-    }
+    } | {f"whole job: {job.name}: 800 elements" for job in whole_job.GROWING}
     tables = "\n".join(section.lines).split("\n\n")
-    assert [len(lines.splitlines()) for lines in tables] == [2 + len(cases)] * len(
-        whole_job.JOBS
-    )
+    rows = [len(cases)] * len(whole_job.JOBS) + [1] * len(whole_job.GROWING)
+    assert [len(lines.splitlines()) - 2 for lines in tables] == rows
 
 
 def test_a_whole_job_that_is_compared_with_go_is_left_out_without_it(
@@ -208,7 +207,9 @@ def test_a_whole_job_that_is_compared_with_go_is_left_out_without_it(
     monkeypatch.setattr("tests.support.reference.reference", lambda: None)
     section = whole_job.section(ONCE, CASES[:1])
     assert [ratio.against for ratio in section.ratios] == [
-        job.against for job in whole_job.JOBS if job.against != whole_job.GO_STEPS
+        job.against
+        for job in (*whole_job.JOBS, *whole_job.GROWING)
+        if job.against != whole_job.GO_STEPS
     ]
     assert whole_job.GO_STEPS not in "\n".join(section.lines)
 

@@ -110,6 +110,7 @@ def test_what_does_not_compile_ends_the_build() -> None:
 
 
 @pytest.mark.parametrize("level", ["", "3"])
+@pytest.mark.slow
 def test_the_level_is_1_unless_another_one_is_asked_for(
     level: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 import smp
 import strategic_merge_patch
-from smp.extras import DISTRIBUTION
+from smp._values.extras import DISTRIBUTION
 from tests.support.paths import ROOT
 
 OTHER = "the package smp that is imported is not that of strategic-merge-patch"

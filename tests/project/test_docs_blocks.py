@@ -23,10 +23,10 @@ import pytest
 
 import smp
 from smp import documents
+from smp._values.values import JSON, JSONObject, as_list, as_object
 from smp.documents import dump_yaml
 from smp.schema.overlay import Overlay
 from smp.testing import KubernetesApi
-from smp.values import JSON, JSONObject, as_list, as_object
 from tests.support.command import Ran, run, smp_command
 from tests.support.examples import PAGES, python_examples, run_example
 from tests.support.kubectl import kubectl_path, needs_kubectl
@@ -68,6 +68,7 @@ def blocks() -> dict[tuple[str, str], Block]:
 PYTHON_ELSEWHERE: Final = {
     "README.md": "project/test_readme.py",
     "architecture.md": "project/test_architecture.py",
+    "extending.md": "project/test_architecture.py",
     "causes.md": "explain/test_explain_situations.py",
     "comparison.md": "comparison/test_comparison_docs.py",
     "fleet.md": "fleet/test_fleet_docs.py",
@@ -75,6 +76,7 @@ PYTHON_ELSEWHERE: Final = {
     "howto/operator.md": "project/test_howto.py",
     "howto/pipeline.md": "project/test_howto.py",
     "howto/server.md": "project/test_howto.py",
+    "howto/server_side_apply.md": "project/test_howto.py",
     "howto/tests.md": "project/test_howto.py",
     "reports.md": "project/test_readme.py",
     "server_side_apply.md": "managed_fields/test_docs.py",
@@ -85,6 +87,7 @@ PYTHON_ELSEWHERE: Final = {
 }
 # One after the other, in the same names.
 PYTHON_HERE: Final = (
+    "accepted.md",
     "cluster.md",
     "concepts.md",
     "custom_resources.md",
@@ -101,8 +104,14 @@ ELSEWHERE: Final = {
     ("README.md", "pip install '.[server]'"): _SHOWN,
     ("README.md", "python3 -m venv .venv && .venv/bin/pip install -v ."): _SHOWN,
     ("README.md", "python3 -m venv .venv && .venv/bin/pip install -q -e"): _SHOWN,
+    ("accepted.md", "smp lint --crd"): "cli/test_cli_lint.py",
+    ("accepted.md", "smp: warning: example.com/v1"): "cli/test_cli_lint.py",
     ("command.md", "$ smp apply --server-side"): _SHOWN,
     ("command.md", "$ smp blame"): _SHOWN,
+    ("command.md", 'kubernetes: "1.36"'): "cli/test_cli_options_file.py",
+    ("howto/assistants.md", '{"mcpServers"'): "cli/test_cli_mcp.py",
+    ("howto/symptoms.md", "# "): "project/test_symptoms.py",
+    ("howto/symptoms.md", "$ smp "): "project/test_symptoms.py",
     ("installation.md", "$ smp doctor"): "cli/test_cli_doctor.py",
     (
         "installation.md",
@@ -111,7 +120,6 @@ ELSEWHERE: Final = {
     ("lint.md", "$ smp lint"): "cli/test_cli_lint.py",
     ("reports.md", "$ smp apply"): _SHOWN,
     ("server.md", "smp serve --host"): "server/test_server_cli.py",
-    ("server.md", "smp serve --processes"): "server/test_server_processes.py",
     ("testing.md", "package operator"): "testing/test_testing_examples.py",
     ("testing.md", "smp serve --background"): "testing/test_testing_examples.py",
     ("tutorial.md", "$ smp apply"): _SHOWN,
@@ -122,6 +130,7 @@ _MEASURES: Final = "it takes minutes; test_benchmarks.py runs the programs on li
 NOT_RUN: Final = {
     (".github/CONTRIBUTING.md", "python3 -m venv"): _INSTALLS,
     ("command.md", "smp: 126 objects"): "the last line of a run over many objects",
+    ("howto/assistants.md", "pip install"): _INSTALLS,
     ("howto/tests.md", "pip install"): _INSTALLS,
     ("installation.md", "pip install"): _INSTALLS,
     ("performance.md", "SMP_KUBE_APISERVER=PATH python"): _MEASURES,
@@ -169,20 +178,34 @@ def test_the_test_of_another_file_is_there(page: str, test: str) -> None:
     assert name in text or (folder and folder in text) or page in by_hand
 
 
-@each_row("block", blocks().values(), ids=lambda block: str(block.name))
-def test_a_command_has_the_options_that_the_page_gives_it(block: Block) -> None:
+def commands_of(page: str) -> list[str]:
+    """Return the command lines of a page, in its blocks and in its sentences."""
+    text = PAGES[page].read_text()
+    found = re.findall(r"(?<!`)`((?:[^`\n]*\| )?smp [^`\n]+)`", text)
+    for block in blocks().values():
+        if block.page == page and block.language in ("sh", "console"):
+            found += [
+                line
+                for line in block.text.splitlines()
+                if block.language == "sh" or line.startswith("$")
+            ]
+    return found
+
+
+@each_row("page", [page for page in PAGES if page != "cli.md"])
+def test_a_command_has_the_options_that_the_page_gives_it(page: str) -> None:
     """Also where nothing runs the line."""
-    if block.language not in ("sh", "console"):
-        return
-    for line in block.text.splitlines():
+    wrong = []
+    for line in commands_of(page):
         called = re.search(r"\bsmp ([a-z]+(?: [a-z]+)?)\b(.*)", line)
-        if called is None or (block.language == "console" and line[0] != "$"):
+        if called is None:
             continue
         names = called[1].split()
         name = names[0] if names[0] != "cluster" else " ".join(names)
         usage = documented(name)
-        for option in re.findall(r"(?<=\s)--[a-z][a-z-]*", called[2].partition("|")[0]):
-            assert f" {option}" in usage, line
+        options = re.findall(r"(?<=\s)--[a-z][a-z-]*", called[2].partition("|")[0])
+        wrong += [(line, option) for option in options if f" {option}" not in usage]
+    assert wrong == []
 
 
 def documented(command: str) -> str:
@@ -525,6 +548,7 @@ RUN: Final[dict[tuple[str, str], Callable[[Block, Path], None]]] = {
     ("command.md", "["): records,
     ("comparison.md", "# yaml-language-server"): rules,
     ("fleet.md", "$ smp drift"): drift,
+    ("fleet.md", "version: 1"): rules,
     ("howto/ansible.md", "- kubernetes.core.k8s_info"): task,
     ("howto/pipeline.md", "# .github/workflows/manifests.yml"): workflow,
     ("howto/pipeline.md", "# .gitlab-ci.yml"): gitlab,

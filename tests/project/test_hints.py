@@ -6,7 +6,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from smp.extras import extra_hint
+from smp._values.extras import extra_hint
 from tests.support.paths import DOCS, ROOT
 from tests.support.rows import each_row
 

@@ -64,10 +64,14 @@ def test_what_begins_with_an_underscore_is_used_in_its_own_package_only(
         parts = [*module.split("."), name]
         if parts[0] != "smp":
             continue
-        private = [index for index, part in enumerate(parts) if is_private(part)]
-        # A private name belongs to the package above it. A private function of a module
-        # belongs to that module, so that nothing else may import it.
-        if private and ".".join(parts[: private[0]]) != package:
+        # A private name belongs to the package above it, and to what is below that. A
+        # private function of a module belongs to that module: nothing else imports it.
+        owners = [
+            ".".join(parts[:index])
+            for index, part in enumerate(parts)
+            if is_private(part)
+        ]
+        if not all(f"{package}.".startswith(f"{owner}.") for owner in owners):
             foreign.append(f"{module}: {name}" if name else module)
     assert foreign == []
 

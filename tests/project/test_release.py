@@ -12,8 +12,8 @@ from typing import Any, Final
 import pytest
 
 import smp
+from smp._values.values import as_object
 from smp.documents import read
-from smp.values import as_object
 from tests.support.paths import DOCS, ROOT
 from tools.hatch_build import urls_of
 from tools.release.krew import manifest

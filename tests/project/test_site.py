@@ -15,11 +15,11 @@ import pytest
 
 import smp
 from smp import documents
+from smp._values.values import JSONObject
 from smp.explain import CAUSES
 from smp.hazards import HAZARDS
 from smp.lint import LINT
 from smp.unions import PROFILES
-from smp.values import JSONObject
 from smp.violations import VIOLATIONS
 from tests.support.paths import DOCS, ROOT
 from tests.support.rows import each_row
@@ -45,6 +45,7 @@ def generated() -> dict[str, str]:
     return pages.all_pages()
 
 
+@pytest.mark.slow
 def test_every_page_is_in_the_navigation() -> None:
     navigation = (DOCS / "site" / "mkdocs.yml").read_text().partition("\nnav:\n")[2]
     listed = re.findall(r": ([\w/]+\.md)$", navigation, re.MULTILINE)
@@ -161,7 +162,7 @@ def test_findings_are_on_their_page() -> None:
 
 # A code stands in the call, or in an assignment before it.
 CODE_OF_VIOLATION = re.compile(
-    r"(?:\bViolation|_answered|_required_value|_member_forbidden)"
+    r"(?:\bViolation|_answer|_require_value|_member_forbidden)"
     r'\(\s*"([a-z-]+)"'
     r'|\b_?(?:code|CODE)(?:: [\w\[\]]+)?(?:, \w+)? = "([a-z-]+)"'
     r'|"FieldValue\w+": "([a-z-]+)"'

@@ -14,17 +14,17 @@ from typing import Any, Final
 
 import pytest
 
-from smp.errors import DepthError, SmpError
-from smp.protobuf import (
+from smp._storage.protobuf import (
     ProtobufError,
     ProtobufTooLargeError,
     decode,
     has_message,
 )
-from smp.protobuf._table import message_of, names
+from smp._storage.protobuf._table import message_of, names
+from smp._values.values import JSONObject
+from smp.errors import DepthError, SmpError
 from smp.schema.catalog import kubernetes
 from smp.server.objects.resources import Resources
-from smp.values import JSONObject
 from tests.record.field_sets import read
 from tests.record.protobuf import DECODED, TABLE, answers, compiled
 from tests.support.protobuf import MAGIC, encoded, enveloped, nested, varint

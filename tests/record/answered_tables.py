@@ -13,11 +13,11 @@ from typing import Any, Final
 import httpx
 import yaml
 
+from smp._values.values import JSONObject
 from smp.schema.catalog import kubernetes
 from smp.server.errors import UnknownResourceError
 from smp.server.objects.resources import Resource, Resources
 from smp.server.settings import RuntimeConfig
-from smp.values import JSONObject
 from tests.record.applies import write
 from tests.support.apiserver import running, version
 from tests.support.paths import DATA

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import yaml
 
 import smp
-from smp.values import JSON, JSONObject, as_object
+from smp._values.values import JSON, JSONObject, as_object
 from tests.support.paths import DATA
 
 DIRECTORY: Final = DATA / "servers"

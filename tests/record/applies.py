@@ -26,8 +26,12 @@ from typing import Any, Final
 
 import httpx
 
-from smp.last_applied import LAST_APPLIED, last_applied_configuration, with_last_applied
-from smp.values import JSON, JSONArray, JSONObject, as_list, as_object
+from smp._values.last_applied import (
+    LAST_APPLIED,
+    last_applied_configuration,
+    with_last_applied,
+)
+from smp._values.values import JSON, JSONArray, JSONObject, as_list, as_object
 from tests.support.apiserver import Answer, ApiServer, running, version
 from tests.support.kubectl import KubectlError, kubectl_path, without_last_applied
 from tests.support.makers.manifests import KINDS, ManifestMaker

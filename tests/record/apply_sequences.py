@@ -3,7 +3,8 @@
 ``python -m tests.record.apply_sequences`` writes tests/data/managed_fields/ again:
 ``sequences.jsonl.xz``, whose lines tests/data/managed_fields/fields.json describes.
 ``--seed S``, ``--sequences N`` and ``--to FILE`` record other ones elsewhere;
-``sequences-1.37.jsonl.xz`` is from ``--sequences 200 --server-version v1.37.1``.
+``sequences-1.37.jsonl.xz`` is from ``--sequences 200 --server-version v1.37.1``, and
+``histories.jsonl.xz`` from ``--histories --sequences 120 --seed 3``.
 
 All sequences take their first step, then all their second, at least two seconds later:
 so each step has a time of its own, as a server writes times in whole seconds.
@@ -15,6 +16,7 @@ import argparse
 import json
 import re
 import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
@@ -22,9 +24,10 @@ from urllib.parse import urlencode
 
 import httpx
 
-from smp.values import JSON, JSONObject, as_list, as_object
+from smp._values.values import JSON, JSONObject, as_list, as_object
 from tests.record.applies import write
 from tests.support.apiserver import Answer, ApiServer, running
+from tests.support.makers.histories import HistoryMaker, Subject, definitions, subjects
 from tests.support.makers.manifests import KINDS
 from tests.support.makers.widgets import API_VERSIONS, crd
 from tests.support.makers.writes import SHARES, WIDGET, Write, WriteMaker
@@ -32,6 +35,7 @@ from tests.support.paths import DATA
 
 FILE: Final = DATA / "managed_fields" / "sequences.jsonl.xz"
 OTHER_VERSION: Final = FILE.with_name("sequences-1.37.jsonl.xz")
+HISTORIES: Final = FILE.with_name("histories.jsonl.xz")
 SEED: Final = 1
 SEQUENCES: Final = 2000
 _PAUSE: Final = 2.0  # seconds
@@ -39,7 +43,7 @@ _PATIENCE: Final = 30.0  # seconds
 # The longest message that is recorded whole.
 _LONGEST: Final = 600
 _KEPT: Final = 120
-_METHODS: Final = {"create": "POST", "update": "PUT"}
+_METHODS: Final = {"create": "POST", "update": "PUT", "delete": "DELETE"}
 _MEDIA_TYPES: Final = {
     "apply": "application/apply-patch+yaml",
     "merge": "application/merge-patch+json",
@@ -59,7 +63,7 @@ class Sequence:
         self._server = server
         self.kind = kind
         self._name = f"{kind.lower()}-{number}"
-        self._maker = WriteMaker(f"{seed}-{number}", kind, self._name)
+        self._maker: WriteMaker = WriteMaker(f"{seed}-{number}", kind, self._name)
         self._live: JSONObject | None = None
         self.steps: list[JSONObject] = []
         # What is written instead of times, by when they came up first.
@@ -72,15 +76,23 @@ class Sequence:
     def step(self) -> None:
         """Send the next write, and record it and its answer."""
         sent = self._maker.next(self._live)
-        before = json.dumps(sent.body)
         if self._live is not None and sent.api_version != self._main_version:
             # The versions of widgets differ in their name only.
-            other = self._server.request(
-                "GET", self._path(sent.api_version, self._name)
-            ).body
+            other = self._seen_in(sent.api_version)
             assert other == {**self._live, "apiVersion": sent.api_version}
-        answer = self._send(sent)
-        after = self._server.request("GET", self._path(API_VERSIONS[0], self._name))
+        self._take(sent)
+
+    def _seen_in(self, api_version: str) -> JSONObject:
+        """Return the stored object in a version."""
+        return self._server.request("GET", self._path(api_version, self._name)).body
+
+    def _take(self, sent: Write) -> Answer:
+        """Send a write, and record it and its answer."""
+        before = json.dumps(sent.body)
+        name = "" if sent.verb == "create" else self._name
+        path = self._path(sent.api_version, name)
+        answer = self._server.request(*request_of(sent, path))
+        after = self._server.request("GET", self._path(self._main_version, self._name))
         record: JSONObject = {
             name: value
             for name, value in sent._asdict().items()
@@ -103,6 +115,7 @@ class Sequence:
             if found not in before:
                 number = len(self.steps) - 1
                 self._times.setdefault(found, f"2024-01-01T00:{number:02}:00Z")
+        return answer
 
     @property
     def _main_version(self) -> str:
@@ -119,23 +132,6 @@ class Sequence:
         root = "apis" if "/" in api_version else "api"
         path = f"/{root}/{api_version}/{namespace}{resource}"
         return f"{path}/{name}" if name else path
-
-    def _send(self, sent: Write) -> Answer:
-        query = {"fieldManager": sent.manager}
-        if sent.force:
-            query["force"] = "true"
-        if sent.dry_run:
-            query["dryRun"] = "All"
-        name = "" if sent.verb == "create" else self._name
-        path = self._path(sent.api_version, name)
-        if sent.subresource:
-            path = f"{path}/{sent.subresource}"
-        return self._server.request(
-            _METHODS.get(sent.verb, "PATCH"),
-            f"{path}?{urlencode(query)}",
-            sent.body,
-            _MEDIA_TYPES.get(sent.verb, "application/json"),
-        )
 
     def record(self) -> JSONObject:
         """Return the line of the recording, without what differs from run to run."""
@@ -161,8 +157,71 @@ class Sequence:
         result = as_object(_renumbered(json.loads(text), versions, {}))
         for each in map(as_object, as_list(result["steps"])):
             if "refused" in each:
-                each["refused"] = _shortened(as_object(each["refused"]))
+                each["refused"] = shortened(as_object(each["refused"]))
         return result
+
+
+class History(Sequence):
+    """A sequence of writes in all versions of a kind of the table."""
+
+    def __init__(self, server: ApiServer, seed: int, number: int, kind: str) -> None:
+        super().__init__(server, seed, number, "ConfigMap")
+        self.kind = kind
+        self._subject: Final[Subject] = subjects()[kind]
+        self._name = f"{kind.lower()}{number}"
+        self._history = HistoryMaker(f"{seed}-{number}", self._subject, self._name)
+        self._maker = self._history
+
+    def step(self) -> None:
+        """Send the next write, and record it, its answer and what was before."""
+        version = self._history.choose_version()
+        live = self._live
+        seen = live
+        if live is not None and version != self._main_version:
+            seen = self._seen_in(version)
+        answer = self._take(self._history.next(seen))
+        record = self.steps[-1]
+        if seen != live and seen != {**as_object(live), "apiVersion": version}:
+            record["before"] = seen
+        if answer.warnings:
+            record["warnings"] = [*answer.warnings]
+
+    @property
+    def _main_version(self) -> str:
+        return self._subject.main_version
+
+    def _path(self, api_version: str, name: str) -> str:
+        return path_of(self._subject, api_version, name)
+
+
+def path_of(subject: Subject, api_version: str, name: str) -> str:
+    """Return the path of an object of a kind of the table, or of all."""
+    root = "apis" if "/" in api_version else "api"
+    namespace = "namespaces/default/" if subject.namespaced else ""
+    resource = subject.versions[api_version]["resource"]
+    path = f"/{root}/{api_version}/{namespace}{resource}"
+    return f"{path}/{name}" if name else path
+
+
+def request_of(sent: Write, path: str) -> tuple[str, str, JSON, str]:
+    """Return method, path, body and media type of the request that writes."""
+    query = {"fieldManager": sent.manager}
+    if sent.force:
+        query["force"] = "true"
+    if sent.dry_run:
+        query["dryRun"] = "All"
+    if sent.field_validation:
+        query["fieldValidation"] = sent.field_validation
+    if sent.subresource:
+        path = f"{path}/{sent.subresource}"
+    if sent.verb == "delete":
+        query = {"dryRun": "All"} if sent.dry_run else {}
+    return (
+        _METHODS.get(sent.verb, "PATCH"),
+        f"{path}?{urlencode(query)}",
+        sent.body,
+        _MEDIA_TYPES.get(sent.verb, "application/json"),
+    )
 
 
 def _renumbered(value: JSON, versions: dict[str, str], ports: dict[int, int]) -> JSON:
@@ -201,12 +260,12 @@ def refusal(answer: Answer) -> JSONObject:
     return result
 
 
-def _shortened(refused: JSONObject) -> JSONObject:
-    """Shorten the messages of a refusal: some print whole objects, refused ones too."""
+def shortened(refused: JSONObject) -> JSONObject:
+    """Return a refusal with short messages: some print whole objects."""
     result: JSONObject = {}
     for name, value in refused.items():
         if name == "causes":
-            result[name] = [_shortened(as_object(cause)) for cause in as_list(value)]
+            result[name] = [shortened(as_object(cause)) for cause in as_list(value)]
         elif name == "message":
             text = _UID.sub("(uid)", str(value))
             text = _NOW.sub("(time)", text)
@@ -217,9 +276,9 @@ def _shortened(refused: JSONObject) -> JSONObject:
     return result
 
 
-def _kinds(count: int) -> list[str]:
+def _kinds(shares: Mapping[str, int], count: int) -> list[str]:
     """Return the kinds of that many sequences, by their shares, evenly mixed."""
-    turn = [kind for kind, share in SHARES.items() for _ in range(share)]
+    turn = [kind for kind, share in shares.items() for _ in range(share)]
     # A step that shares no factor with the length visits all, in mixed order.
     step = next(s for s in range(37, 200) if len(turn) % s and s % 2)
     mixed = sorted(range(len(turn)), key=lambda at: (at * step) % len(turn))
@@ -228,26 +287,44 @@ def _kinds(count: int) -> list[str]:
 
 def recorded(server: ApiServer, seed: int, count: int) -> list[JSONObject]:
     """Return the records of that many sequences."""
-    created = server.request(
-        "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd()
+    _define(server, [crd()])
+    kinds = _kinds(SHARES, count)
+    return _written(
+        [Sequence(server, seed, number, kinds[number]) for number in range(count)]
     )
-    assert created.code == httpx.codes.CREATED, created.body
-    deadline = time.monotonic() + _PATIENCE
-    while "example.com" not in str(server.request("GET", "/apis").body):
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
+
+
+def recorded_histories(server: ApiServer, seed: int, count: int) -> list[JSONObject]:
+    """Return the records of that many histories."""
+    _define(server, definitions())
+    kinds = _kinds({kind: each.share for kind, each in subjects().items()}, count)
+    return _written(
+        [History(server, seed, number, kinds[number]) for number in range(count)]
+    )
+
+
+def _define(server: ApiServer, crds: list[JSONObject]) -> None:
+    for each in crds:
+        path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+        created = server.request("POST", path, each)
+        assert created.code == httpx.codes.CREATED, created.body
+        deadline = time.monotonic() + _PATIENCE
+        group = str(as_object(each["spec"])["group"])
+        while group not in str(server.request("GET", "/apis").body):
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
     # Its handlers follow its discovery.
     time.sleep(_PAUSE)
-    kinds = _kinds(count)
-    sequences = [
-        Sequence(server, seed, number, kinds[number]) for number in range(count)
-    ]
+
+
+def _written(sequences: list[Sequence] | list[History]) -> list[JSONObject]:
+    """Take all steps of the sequences, and return their records."""
     with ThreadPoolExecutor(4) as threads:
         number = 0
         while waiting := [sequence for sequence in sequences if not sequence.done]:
             number += 1
             print(f"step {number} of {len(waiting)} sequences", flush=True)  # noqa: T201
-            for _ in threads.map(Sequence.step, waiting):
+            for _ in threads.map(lambda each: each.step(), waiting):
                 pass
             time.sleep(_PAUSE)
     return [sequence.record() for sequence in sequences]
@@ -266,6 +343,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--server-version", default="v1.36.3")
     parser.add_argument("--to", type=Path, default=FILE)
+    parser.add_argument("--histories", action="store_true")
     options = parser.parse_args()
     with running() as server:
         heading: JSONObject = {
@@ -273,7 +351,8 @@ def main() -> None:
             "seed": options.seed,
         }
         assert str(options.server_version).startswith(f"v{server_version(server)}.")
-        lines = recorded(server, options.seed, options.sequences)
+        record = recorded_histories if options.histories else recorded
+        lines = record(server, options.seed, options.sequences)
     write(options.to, [heading, *lines])
 
 

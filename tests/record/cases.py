@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
+from smp._values.values import JSON, JSONObject, same
 from smp.cases import (
     APPLY_OPERATIONS,
     SERVER_OPERATIONS,
@@ -31,7 +32,6 @@ from smp.cases import (
     patches,
     updated_text,
 )
-from smp.values import JSON, JSONObject, same
 from tests.support.reference import Reference, as_go_prints
 
 # Go walks maps in random order: an outcome that depends on it shows in so many runs.

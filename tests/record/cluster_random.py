@@ -22,8 +22,8 @@ from typing import Any, Final
 
 import httpx
 
+from smp._values.values import JSONObject, as_object
 from smp.cluster import Cluster
-from smp.values import JSONObject, as_object
 from tests.record.applies import collection
 from tests.record.cluster_applies import (
     SERVERS,

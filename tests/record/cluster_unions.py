@@ -19,8 +19,8 @@ from typing import Any
 
 import httpx
 
+from smp._values.values import JSONObject, as_object
 from smp.cluster import Cluster
-from smp.values import JSONObject, as_object
 from tests.record.cluster_applies import difference, kubectl_version, proxy_of
 from tests.record.unions import choices, object_with, patchable, rows
 from tests.support.cluster_proxy import RecordingProxy

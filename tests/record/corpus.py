@@ -16,9 +16,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from smp._strategic import apply_patch, compose_patches
+from smp._values.values import JSON, JSONObject, same
 from smp.errors import SmpError
-from smp.strategic import apply_patch, compose_patches
-from smp.values import JSON, JSONObject, same
 from tests.support import composition
 from tests.support.differential import (
     CONFLICT,

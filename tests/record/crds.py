@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import yaml
 
-from smp.values import JSON, JSONObject
+from smp._values.values import JSON, JSONObject
 from tests.record.resources import VERSION
 from tests.support.paths import DATA
 from tests.support.server_definitions import CRON_TABS, with_schema

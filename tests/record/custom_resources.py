@@ -32,8 +32,8 @@ from pathlib import Path
 from typing import Final
 
 import smp
+from smp._values.values import JSON, JSONObject, as_list, as_object, as_text
 from smp.schema.catalog import Catalog
-from smp.values import JSON, JSONObject, as_list, as_object, as_text
 from tests.support.apiserver import Answer, ApiServer, running, version
 from tests.support.kubectl import capture_apply, without_last_applied
 from tests.support.makers.custom_resources import (

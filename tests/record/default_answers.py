@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any, Final
 
-from smp.values import JSONObject, as_object
+from smp._values.values import JSONObject, as_object
 from tests.support.apiserver import ApiServer, version
 from tests.support.defaulted_manifests import (
     bases,

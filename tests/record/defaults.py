@@ -16,8 +16,8 @@ import zlib
 from collections.abc import Iterator
 from typing import Any, Final
 
-from smp.defaults._table import default_table
-from smp.schema.bundle import bundled_file
+from smp._storage.defaults._table import default_table
+from smp.schema.bundle import read_bundled_file
 from smp.schema.sources.golang import generate
 from tests.record.enums import BUNDLE, MODULES, VERSIONS, sources
 from tests.support.apiserver import ApiServer, running, version
@@ -45,7 +45,7 @@ _WITHOUT_EFFECT: Final = frozenset(
 
 def bundled_types(minor: str) -> dict[str, Any]:
     """Return the type documents of a minor version by name."""
-    lines = zlib.decompress(bundled_file(f"{minor}.types")).decode().splitlines()
+    lines = zlib.decompress(read_bundled_file(f"{minor}.types")).decode().splitlines()
     documents: dict[str, Any] = {}
     for line in lines[1:]:
         name, _, document = line.partition("\t")

@@ -11,8 +11,8 @@ import json
 from pathlib import Path
 from typing import Final
 
+from smp._values.values import JSONObject
 from smp.schema.descriptions import FILE, compile_descriptions
-from smp.values import JSONObject
 from tests.record.resources import VERSION, module
 from tests.support.paths import ROOT
 

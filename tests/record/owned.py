@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from smp._values.values import JSON, JSONObject, as_list, as_object
 from smp.documents import dump_yaml
-from smp.values import JSON, JSONObject, as_list, as_object
 from tests.record.field_sets import define
 from tests.support.apiserver import ApiServer, running
 from tests.support.paths import DATA

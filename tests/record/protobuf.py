@@ -3,9 +3,9 @@
 ``python -m tests.record.protobuf`` asks the Go program in tests/typed_storage/oracle,
 built with each of two versions of Kubernetes, for the fields of all messages, and
 writes smp/schema/bundled/protobuf.json. Its format is described in
-smp/protobuf/__init__.py. Then it writes tests/data/protobuf/decoded.jsonl.xz: random
-objects of all kinds in protobuf, some of them with changed bytes, each with what the
-program printed of it, or its error. They are of the newer version.
+smp/_storage/protobuf/__init__.py. Then it writes tests/data/protobuf/decoded.jsonl.xz:
+random objects of all kinds in protobuf, some of them with changed bytes, each with what
+the program printed of it, or its error. They are of the newer version.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from smp.values import JSON, JSONArray, JSONObject, as_object
+from smp._values.values import JSON, JSONArray, JSONObject, as_object
 from tests.record.applies import FILE as APPLIES
 from tests.record.applies import read
 from tests.support.paths import DATA, ROOT

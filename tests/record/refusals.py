@@ -19,7 +19,7 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from smp.values import JSON, Absent, JSONArray, JSONObject, as_list, as_object
+from smp._values.values import JSON, Absent, JSONArray, JSONObject, as_list, as_object
 from tests.support.apiserver import Answer, ApiServer, running, version
 from tests.support.defaulted_manifests import resource_path
 from tests.support.mutated_objects import Mutation, bases, mutated, mutations
@@ -51,6 +51,14 @@ def _line(verb: str, mutation: Mutation, answer: Answer) -> JSONArray:
     return [step, *outcome(answer)]
 
 
+def delete(server: ApiServer, at: str) -> None:
+    """Delete an object, whatever finalizers it has."""
+    for _ in range(2):
+        server.request("DELETE", f"{at}?gracePeriodSeconds=0")
+        free: JSONObject = {"metadata": {"finalizers": None}}
+        server.request("PATCH", at, free, "application/merge-patch+json")
+
+
 def recorded(server: ApiServer, most: int) -> Iterator[JSONObject]:
     """Yield the lines of the recording."""
     yield {"server": f"kube-apiserver {version()}"}
@@ -72,10 +80,7 @@ def recorded(server: ApiServer, most: int) -> Iterator[JSONObject]:
             changed = mutated(stored, mutation)
             answer = server.request("PUT", f"{at}?dryRun=All", changed)
             answers.append(_line("PUT", mutation, answer))
-        for _ in range(2):
-            server.request("DELETE", f"{at}?gracePeriodSeconds=0")
-            free: JSONObject = {"metadata": {"finalizers": None}}
-            server.request("PATCH", at, free, "application/merge-patch+json")
+        delete(server, at)
         chosen = every if len(every) <= most else random.sample(every, most)
         for mutation in chosen:
             new = mutated(base, mutation)

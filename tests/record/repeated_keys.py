@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator
 from typing import Final
 
-from smp.values import JSON, JSONObject
+from smp._values.values import JSON, JSONObject
 from tests.support.kubectl import (
     capture_apply,
     kubectl_path,

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import httpx
 
-from smp.values import JSON, JSONObject, as_list, as_object
+from smp._values.values import JSON, JSONObject, as_list, as_object
 from tests.record.applies import write
 from tests.record.server_side_apply import client_of, define
 from tests.support.apiserver import running, version

@@ -15,7 +15,7 @@ from typing import Final
 
 import httpx
 
-from smp.values import JSON, JSONObject, as_list, as_object
+from smp._values.values import JSON, JSONObject, as_list, as_object
 from tests.support.apiserver import ApiServer, running
 from tests.support.paths import DATA
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import pytest
 
-from smp.values import JSON, JSONObject
+from smp._values.values import JSON, JSONObject
 from tests.support.paths import ROOT
 
 VERSION: Final = "v1.37.1"

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any, Final
 
-from smp.values import JSON, JSONArray
+from smp._values.values import JSON, JSONArray
 from tests.support.makers import scalars
 from tests.support.paths import DATA, GO_MODULE
 from tests.support.reference import Reference

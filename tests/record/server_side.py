@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from smp._values.values import JSON, JSONObject, as_list, as_object, as_text
 from smp.documents import dump_yaml, read
-from smp.values import JSON, JSONObject, as_list, as_object, as_text
 from tests.record.field_sets import define
 from tests.support.apiserver import ApiServer, running
 from tests.support.kubectl import kubectl_path

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import httpx
 
-from smp.values import JSONObject
+from smp._values.values import JSONObject
 from tests.record.applies import write
 from tests.support.apiserver import running, version
 from tests.support.field_manager_requests import (

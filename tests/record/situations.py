@@ -25,11 +25,11 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
+from smp._values.last_applied import LAST_APPLIED, with_last_applied
+from smp._values.values import JSON, JSONObject, as_list, as_object, as_text, same
 from smp.cases import SpecCase, changed_by, parse, refused_by, updated_text
 from smp.documents import dump_json
-from smp.last_applied import LAST_APPLIED, with_last_applied
-from smp.schema.resource_names import guessed
-from smp.values import JSON, JSONObject, as_list, as_object, as_text, same
+from smp.schema.resource_names import guess
 from tests.record.applies import RecordingProxy, kubectl, recording
 from tests.record.step_cases import MEDIA_TYPES
 from tests.support.apiserver import Answer, ApiServer, running
@@ -61,7 +61,7 @@ class Situations:
         modified = case.object("modified")
         api_version = as_text(modified["apiVersion"])
         name = as_text(as_object(modified["metadata"])["name"])
-        resource = guessed(api_version, as_text(modified["kind"]))
+        resource = guess(api_version, as_text(modified["kind"]))
         api = "apis" if "/" in api_version else "api"
         collection = f"/{api}/{api_version}/namespaces/{_NAMESPACE}/{resource.plural}"
         path = f"{collection}/{name}"

@@ -29,6 +29,15 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
+from smp._values.values import (
+    JSON,
+    JSONArray,
+    JSONObject,
+    as_list,
+    as_object,
+    as_text,
+    same,
+)
 from smp.cases import (
     SpecCase,
     in_order,
@@ -38,8 +47,7 @@ from smp.cases import (
     with_results,
 )
 from smp.documents import dump_json
-from smp.schema.resource_names import guessed
-from smp.values import JSON, JSONArray, JSONObject, as_list, as_object, as_text, same
+from smp.schema.resource_names import guess
 from tests.support.apiserver import Answer, ApiServer, running
 from tests.support.etcd import Etcd
 
@@ -72,7 +80,7 @@ class Place:
         first = next(obj for obj in objects if obj)
         self.name = as_text(as_object(first["metadata"])["name"])
         self.api_version = as_text(first["apiVersion"])
-        self.resource = guessed(self.api_version, as_text(first["kind"]))
+        self.resource = guess(self.api_version, as_text(first["kind"]))
         group = f"{self.resource.group}/" if "crd" in case.document else ""
         self.key = f"/registry/{group}{self.resource.plural}/{_NAMESPACE}/{self.name}"
 

@@ -3,7 +3,7 @@
 ``python -m tests.record.typed_storage`` asks the Go program in
 tests/typed_storage/oracle, built with each of two versions of Kubernetes, for what
 happens to the fields of all types, and writes smp/schema/bundled/typed_storage.json.
-Its format is described in smp/typed_storage/__init__.py. Then it writes
+Its format is described in smp/_storage/typed_storage/__init__.py. Then it writes
 tests/data/typed_storage/printed.jsonl.xz: random objects, each with what the program
 prints of it, and tests/data/typed_storage/created.jsonl.xz: manifests with zero values,
 each with what a real kube-apiserver stored of it (tests.support.apiserver).
@@ -23,9 +23,9 @@ from typing import Final
 
 import httpx
 
-from smp.schema.bundle import bundled_file
+from smp._values.values import JSON, JSONObject, as_object
+from smp.schema.bundle import read_bundled_file
 from smp.schema.catalog import kubernetes, versions
-from smp.values import JSON, JSONObject, as_object
 from tests.support.apiserver import running
 from tests.support.makers.manifests import KINDS, ManifestMaker
 from tests.support.paths import DATA, ROOT
@@ -66,7 +66,7 @@ def _bundled_types() -> set[str]:
     """Return the names of the types of all bundled versions of Kubernetes."""
     names: set[str] = set()
     for version in versions():
-        text = zlib.decompress(bundled_file(f"{version}.types")).decode()
+        text = zlib.decompress(read_bundled_file(f"{version}.types")).decode()
         names.update(line.partition("\t")[0] for line in text.split("\n")[1:])
     return names
 

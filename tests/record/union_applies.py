@@ -15,9 +15,9 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from smp._values.codec import decode_object
+from smp._values.values import JSON, JSONArray, JSONObject, as_list, as_object, as_text
 from smp.cases import SpecCase, in_order, parse, updated_text, with_results
-from smp.codec import decode_object
-from smp.values import JSON, JSONArray, JSONObject, as_list, as_object, as_text
 from tests.support.paths import ROOT
 from tests.support.reference import Reference
 

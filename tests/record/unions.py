@@ -26,11 +26,11 @@ import httpx
 import yaml
 
 import smp
+from smp._values.values import JSON, JSONObject, as_list, as_object, same
 from smp.handler import APPLY, MERGE, STRATEGIC
 from smp.schema.catalog import kubernetes
 from smp.schema.model import ObjectType, Schema
 from smp.schema.union_groups import UnionGroup
-from smp.values import JSON, JSONObject, as_list, as_object, same
 from tests.record.applies import refusal, write
 from tests.support.apiserver import Answer, ApiServer, running, version
 from tests.support.paths import DATA
@@ -284,7 +284,7 @@ def _changed(
                 requests.append({**request, "way": way, "owned": owned, "to": after})
     yield {"type": row["type"], "live": live, "from": before, "requests": requests}
     server.request("DELETE", f"{path}/{name}")
-    _wait_for_the_end(server, f"{path}/{name}")
+    wait_for_the_end(server, f"{path}/{name}")
 
     # The same changes by the server: one manager applies another member.
     applied = server.request(
@@ -297,7 +297,7 @@ def _changed(
     live = _without_volatile(applied.body, "managedFields")
     yield {"type": row["type"], "live": live, "from": before, "requests": requests}
     server.request("DELETE", f"{path}/{name}")
-    _wait_for_the_end(server, f"{path}/{name}")
+    wait_for_the_end(server, f"{path}/{name}")
 
 
 def _answered(
@@ -343,7 +343,7 @@ def _without_volatile(obj: JSONObject, *kept: str) -> JSONObject:
     return {**obj, "metadata": metadata}
 
 
-def _wait_for_the_end(server: ApiServer, path: str) -> None:
+def wait_for_the_end(server: ApiServer, path: str) -> None:
     """Wait until an object is deleted; nothing finishes what waits for finalizers."""
     for _ in range(_PATIENCE):
         body: JSONObject = {"metadata": {"finalizers": None}}

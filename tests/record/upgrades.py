@@ -12,8 +12,8 @@ from __future__ import annotations
 import json
 from typing import Final
 
+from smp._values.values import JSON, JSONObject, as_list, as_object
 from smp.documents import read_one
-from smp.values import JSON, JSONObject, as_list, as_object
 from tests.record.field_sets import DIRECTORY, write
 from tests.support.reference import Reference
 from tests.support.upgrades import CASES, expected, oracle, request_of, requests

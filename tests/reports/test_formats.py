@@ -15,13 +15,16 @@ from hypothesis import strategies as st
 from junitparser import JUnitXml
 
 import smp
+from smp._values.findings import Finding
+from smp._values.values import JSONObject
+from smp.errors import Conflict
 from smp.explain import CAUSES
 from smp.hazards import HAZARDS
-from smp.reports import FORMATS, Format, ObjectReport, printed
-from smp.reports._findings import CAUSE_LEVELS
+from smp.managed_fields import Remark
+from smp.reports import FORMATS, Failure, Format, ObjectReport, Place, printed
 from smp.reports._markdown import LIMIT, length
 from smp.reports._sarif import rules, uri_of
-from smp.values import JSONObject
+from smp.violations import Misfit
 from tests.support.paths import DATA
 from tests.support.reports import applied_report, failed_report, named_report
 
@@ -200,11 +203,43 @@ def test_files_are_uris(file: str, uri: str) -> None:
 
 
 def test_there_is_a_rule_for_each_cause_and_hazard() -> None:
-    assert CAUSES.keys() >= CAUSE_LEVELS.keys()
-    ids = {rule.id for rule in rules()}
-    assert ids >= {f"hazard/{code}" for code in HAZARDS}
-    for rule in rules():
-        assert "{" not in rule.sentence + rule.remedy + rule.source
+    causes = {code for code, each in CAUSES.items() if each.severity != "none"}
+    ids = dict(rules())
+    assert ids.keys() >= {f"cause/{code}" for code in causes}
+    assert ids.keys() >= {f"hazard/{code}" for code in HAZARDS}
+    report = text_of("sarif", applied_report())
+    for rule in json.loads(report)["runs"][0]["tool"]["driver"]["rules"]:
+        assert "{" not in rule["help"]["text"], rule
+
+
+def test_all_kinds_of_findings_are_printed_in_all_formats() -> None:
+    path = smp.Path(("spec", "replicas"))
+    kinds: tuple[Finding, ...] = (
+        smp.Violation("required-value", path, "FieldValueRequired", "Required value"),
+        smp.Violation("of-a-hook", path, "FieldValueInvalid", "Invalid value"),
+        Misfit.of(path, "string", "int32"),
+        smp.Hazard("null", path, "live", "note", "sentence", "do this", "Go: f"),
+        smp.Cause(path, "set", "it is set", 1, 2, "Go: f", ()),
+        smp.ApplyWarning("repaired", path, "it was repaired"),
+        smp.ApplyConflict("me", "Apply", "v1", "", "", path),
+        Conflict(path, 1, 2),
+        Remark(path, "refuses it", None),
+        Failure("failed", path, "no", "try again"),
+    )
+    report = applied_report()
+    for finding in kinds:
+        assert finding.sentence
+        assert isinstance(finding.remedy or "", str)
+        assert str(path) in str(finding) or isinstance(finding, Remark)
+        one = msgspec.structs.replace(finding, place=Place("a.yaml", 7))
+        of_one = msgspec.structs.replace(report, findings=(one,), causes=())
+        [record] = json.loads(text_of("json", of_one))[0]["findings"]
+        said = {"code": one.code, "level": one.severity, "path": str(path), "line": 7}
+        assert record.items() >= {**said, "sentence": one.sentence}.items()
+        for format_ in FORMATS:
+            # For a reader, a failure is the error of its object.
+            if one.origin != "failure" or format_ in ("sarif", "gitlab", "json"):
+                assert one.code in text_of(format_, of_one), format_
 
 
 def test_junit_is_read_by_its_consumers() -> None:

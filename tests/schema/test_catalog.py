@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from smp._values.values import JSON, JSONObject
 from smp.errors import DepthError, ObjectError, SchemaError, UnknownKindError
 from smp.schema.catalog import (
     Catalog,
@@ -26,7 +27,6 @@ from smp.schema.model import (
     Type,
     TypeDocument,
 )
-from smp.values import JSON, JSONObject
 from tests.record.enums import published, with_enums
 from tests.support.errors import only_reported_errors
 from tests.support.schema_documents import nested, schema_documents
@@ -701,6 +701,7 @@ def test_a_name_that_would_break_the_format_is_an_error(name: str) -> None:
         compile_openapi({"definitions": {name: {"type": "string"}}}, source="tests")
 
 
+@pytest.mark.slow
 def test_deep_nesting_is_an_error_of_its_own() -> None:
     with pytest.raises(DepthError):
         compile_openapi({"definitions": {"a": nested(100_000)}}, source="tests")

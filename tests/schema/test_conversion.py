@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from smp._values.values import JSON, JSONObject, same
 from smp.errors import DepthError, SchemaError
 from smp.schema.conversion import Conversion, to_v2, to_v3
 from smp.schema.sources.openapi import compile_documents
-from smp.values import JSON, JSONObject, same
 from tests.support.errors import only_reported_errors
 from tests.support.kube_openapi import needs_kube_openapi, published
 from tests.support.paths import DATA

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 
 import smp
+from smp._values.values import JSON, JSONObject
 from smp.errors import DepthError, SchemaError, SmpError
 from smp.schema.catalog import Catalog, kubernetes
 from smp.schema.model import ListType, ObjectType, ScalarType, Schema
 from smp.schema.sources.crd import to_openapi
 from smp.schema.sources.openapi import compile_documents
-from smp.values import JSON, JSONObject
 from tests.support.schema_documents import nested, schema_documents
 
 CONDITIONS: JSON = {
@@ -409,6 +409,7 @@ def test_definitions_are_not_changed() -> None:
     assert before == ROLLOUT
 
 
+@pytest.mark.slow
 def test_deep_nesting_is_an_error_of_its_own() -> None:
     with pytest.raises(DepthError):
         to_openapi(crd(versions=served({"properties": {"spec": nested(100_000)}})))

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from smp._values.values import JSON, as_object
 from smp.schema.sources.golang._markers import markers, struct_tag
 from smp.schema.sources.golang._syntax import CommentLine
-from smp.values import JSON
 from tests.support.golang import (
     problem,
     properties,
@@ -310,6 +310,27 @@ const Same = Far""",
             'p.go:6: the default "b" is not a value of the enum',
         ),
         ("type Mode string\n// +enum\ntype Alias = Mode", "+enum on an alias"),
+        ("// +k8s:enum\ntype Mode string", "+k8s:enum on Mode, which has no constants"),
+        (
+            'type Mode string\n// +k8s:enumExclude\nconst A Mode = "a"',
+            "p.go:3: +k8s:enumExclude on a constant of no type with +k8s:enum",
+        ),
+        (
+            "type T struct {\n// +kubebuilder:validation:Enum=\nA string\n}",
+            "p.go:3: +kubebuilder:validation:Enum lists no values",
+        ),
+        (
+            "// +kubebuilder:validation:Enum=\ntype Mode string",
+            "p.go:2: +kubebuilder:validation:Enum lists no values",
+        ),
+        (
+            "type T struct {\n// +kubebuilder:validation:items:Enum=a\nA string\n}",
+            "p.go:3: +kubebuilder:validation:items:Enum lists the values of elements",
+        ),
+        (
+            '// +enum\ntype (\nMode string\n)\nconst A Mode = "a"',
+            "p.go:2: +enum above a group of types, which marks none of them",
+        ),
         (
             "// +enum\ntype Mode string\nconst A Mode = Mode(name())",
             "cannot evaluate the constant A",
@@ -318,6 +339,28 @@ const Same = Far""",
 )
 def test_an_invalid_enum_is_an_error(source: str, text: str) -> None:
     assert text in str(problem(source))
+
+
+def test_declarative_validation_makes_enums_without_excluded_constants() -> None:
+    """Go: validation-gen, enumTagValidator."""
+    source = """
+// +k8s:enum
+type Mode string
+const (
+	A Mode = "a"
+	// +k8s:enumExclude
+	B Mode = "b"
+	// +k8s:ifEnabled(Gate)=+k8s:enumExclude
+	C Mode = "c"
+)
+type T struct {
+	One Mode
+	// +kubebuilder:validation:items:Enum=x;"y z"
+	Many []string
+}"""
+    fields = properties(source)
+    assert as_object(fields["One"])["enum"] == ["a", "c"]
+    assert as_object(as_object(fields["Many"])["items"])["enum"] == ["x", "y z"]
 
 
 def test_a_field_may_have_fewer_values_than_its_type() -> None:

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from smp._values.values import JSON, same
 from smp.errors import SchemaError
 from smp.schema.sources.golang import generate
 from smp.schema.sources.openapi import compile_documents
-from smp.values import JSON, same
 from tests.support.golang import (
     META,
     problem,

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 
 import smp
+from smp._values.values import JSON, JSONObject
 from smp.errors import DepthError, SchemaError, SmpError
 from smp.schema.model import Type, TypeDocument
 from smp.schema.sources.openapi import compile_documents, inline
-from smp.values import JSON, JSONObject
 from tests.support.errors import assert_reported, only_reported_errors
 from tests.support.schema_documents import nested, schema_documents
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from smp.enums import without_enums
-from smp.schema.catalog import kubernetes, published_enums, versions
+from smp._storage.enums import without_enums
+from smp._values.values import JSON, JSONObject
+from smp.schema.catalog import kubernetes, read_published_enums, versions
 from smp.schema.model import TypeDocument
-from smp.schema.openapi_writer import with_enums, write_schema, write_schemas
+from smp.schema.openapi_writer import add_enums, write_schema, write_schemas
 from smp.schema.sources.openapi import compile_documents
-from smp.values import JSON, JSONObject
 from tests.record.enum_answers import answers
 
 PORT_LIST: JSON = {"items": "#Port", "list_type": "map", "map_keys": ["port"]}
@@ -148,7 +148,7 @@ PROTOCOLS = {"TCP": "is TCP.", "UDP": ""}
 def test_a_published_enum_is_listed_in_the_description_of_its_field() -> None:
     port: dict[str, TypeDocument] = {"Port": {"fields": {"protocol": "string"}}}
     schemas = write_schemas(["Port"], port.get)
-    assert with_enums(schemas, {"Port.protocol": PROTOCOLS}) == {
+    assert add_enums(schemas, {"Port.protocol": PROTOCOLS}) == {
         "Port": {
             "type": "object",
             "properties": {
@@ -162,7 +162,7 @@ def test_a_published_enum_is_listed_in_the_description_of_its_field() -> None:
             },
         }
     }
-    listed = with_enums(schemas, {"Port.protocol": PROTOCOLS})
+    listed = add_enums(schemas, {"Port.protocol": PROTOCOLS})
     assert without_enums({"definitions": {**listed}}) == {"definitions": schemas}
 
 
@@ -170,7 +170,7 @@ def test_a_published_enum_of_elements_and_of_values_is_not_listed() -> None:
     type_: TypeDocument = {"fields": {"a": {"items": {"values": "string"}}}}
     schemas = write_schemas(["T"], {"T": type_}.get)
     values: JSON = {"type": "string", "enum": ["TCP", "UDP"]}
-    assert with_enums(schemas, {"T.a[]{}": PROTOCOLS})["T"]["properties"] == {
+    assert add_enums(schemas, {"T.a[]{}": PROTOCOLS})["T"]["properties"] == {
         "a": {
             "type": "array",
             "items": {"type": "object", "additionalProperties": values},
@@ -182,15 +182,15 @@ def test_a_published_enum_of_what_the_schemas_lack_is_skipped() -> None:
     own: TypeDocument = {"fields": {"a": {"type": "string", "enum": ["X"]}}}
     schemas = write_schemas(["T"], {"T": own}.get)
     places = ("T.a", "T.b", "T.a[]", "U.a")
-    assert with_enums(schemas, dict.fromkeys(places, PROTOCOLS)) == schemas
+    assert add_enums(schemas, dict.fromkeys(places, PROTOCOLS)) == schemas
 
 
 def test_enums_are_published_as_an_api_server_does() -> None:
     """The enums and listings of all 122 places, in the words of the server."""
     catalog = kubernetes("1.36")
     names = {answer["place"].rpartition(".")[0] for answer in answers()}
-    schemas = with_enums(
-        write_schemas(names, catalog.load), published_enums(catalog.version)
+    schemas = add_enums(
+        write_schemas(names, catalog.load), read_published_enums(catalog.version)
     )
     assert len(answers()) == 122
     for answer in answers():

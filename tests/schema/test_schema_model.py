@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from smp._values.values import JSON, JSONObject
 from smp.errors import SchemaError, UnknownFieldError
 from smp.schema.model import (
     OPAQUE,
@@ -12,7 +13,6 @@ from smp.schema.model import (
     Strategy,
     TypeDocument,
 )
-from smp.values import JSON, JSONObject
 
 PORTS: JSON = {"items": "#Port", "list_type": "map", "map_keys": ["port"]}
 CONTAINER: JSONObject = {

@@ -6,12 +6,12 @@ from typing import Any
 from unittest import mock
 
 import smp
+from smp._values.values import ABSENT, JSON, Absent, JSONObject, as_list, as_object
 from smp.paths import Step
 from smp.schema import walk
 from smp.schema.model import ObjectType, ScalarType, Schema, Type
 from smp.schema.plan import Interest, Interests, Plan, plan_of
 from smp.schema.walk import Place, Rule, Walk, pair
-from smp.values import ABSENT, JSON, Absent, JSONObject, as_list, as_object
 
 DOCUMENTS: dict[str, Any] = {
     "A": {"fields": {"b": "#B", "plain": "string"}},

@@ -51,6 +51,8 @@ CRON_TAB = "/apis/stable.example.com/v1/namespaces/default/crontabs"
 
 def cron_tab(**spec: Any) -> dict[str, Any]:
     return {
+        "apiVersion": "stable.example.com/v1",
+        "kind": "CronTab",
         "metadata": {"name": "c"},
         "spec": {"cronSpec": "* * * * */5", "image": "x", **spec},
     }
@@ -91,7 +93,8 @@ def test_versions_of_a_custom_resource_are_the_same_objects(server: Served) -> N
     second = {**first, "name": "v2", "storage": False}
     definition["spec"]["versions"] = [first, second]
     server.post(DEFINITIONS, definition)
-    body = {"metadata": {"name": "t"}, "spec": {"a": 1}}
+    identity = {"apiVersion": "example.com/v2", "kind": "Thing"}
+    body = {**identity, "metadata": {"name": "t"}, "spec": {"a": 1}}
     created = server.post("/apis/example.com/v2/things", body)
     assert created["apiVersion"] == "example.com/v2"
     same = server.get("/apis/example.com/v1/things/t")

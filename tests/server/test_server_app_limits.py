@@ -156,6 +156,33 @@ def test_a_slow_body_times_out() -> None:
     assert outcome(answer) == (408, "Timeout")
 
 
+def test_bodies_that_do_not_arrive_take_no_place() -> None:
+    rest = asyncio.Event()
+
+    async def begun(number: int) -> AsyncIterator[bytes]:
+        body = json.dumps(config_map(f"c{number}")).encode()
+        yield body[:10]
+        await rest.wait()
+        yield body[10:]
+
+    async def scenario(server: Served) -> None:
+        posts = [
+            asyncio.create_task(server.acall("POST", CONFIG_MAPS, begun(number)))
+            for number in range(1000)
+        ]
+        for _ in range(3):
+            assert (await server.acall("GET", CONFIG_MAPS)).status_code == 200
+        for task in posts[2:]:
+            task.cancel()
+        await asyncio.gather(*posts[2:], return_exceptions=True)
+        rest.set()
+        answers = await asyncio.gather(*posts[:2])
+        assert [answer.status_code for answer in answers] == [201, 201]
+
+    with serving(Settings(max_in_flight=2)) as server:
+        server.run(scenario(server))
+
+
 class SlowStore(MemoryStore):
     """A store that answers no reads while it is blocked."""
 

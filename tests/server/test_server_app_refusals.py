@@ -86,6 +86,7 @@ REFUSED: dict[tuple[int, str], list[Request]] = {
             "does not allow this method",
             body=config_map("a"),
         ),
+        Request("DELETE", "/api/v1/configmaps", "does not allow this method"),
         Request("PUT", CONFIG_MAPS, "does not allow this method", body=config_map("a")),
         Request("OPTIONS", EXISTING, "does not allow this method"),
         Request("POST", "/version", "does not allow this method", body={}),
@@ -226,8 +227,9 @@ REFUSED: dict[tuple[int, str], list[Request]] = {
             accept="application/vnd.kubernetes.protobuf",
         ),
     ],
-    (410, "Expired"): [
-        Request("GET", f"{CONFIG_MAPS}?resourceVersion=999999", "future")
+    (504, "Timeout"): [
+        Request("GET", f"{path}?resourceVersion=999999", "Too large resource version: ")
+        for path in (CONFIG_MAPS, EXISTING)
     ],
 }
 

@@ -203,7 +203,7 @@ def test_a_watch_ends_at_its_timeout_and_when_the_server_stops(server: Served) -
         async with server.watch(CONFIG_MAPS) as watch:
             await write(server, "a")
             assert await watch.names(1) == [("ADDED", "a")]
-            server.app.state.stopping.set()
+            server.app.state.server.stopping.set()
             assert await watch.event() is None
         assert (await server.acall("GET", "/readyz")).status_code == 503
 

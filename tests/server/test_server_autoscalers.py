@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from smp.server.objects import autoscalers
+from smp._storage.typed_storage import convert
 from tests.record.autoscalers import ANSWERS
 from tests.support.server_app import MERGE, Served, serving
 
@@ -26,6 +26,14 @@ SPEC: Final = {
 def server() -> Iterator[Served]:
     with serving() as running:
         yield running
+
+
+def to_v1(obj: Any) -> Any:
+    return convert(obj, "HorizontalPodAutoscaler", "autoscaling/v1")
+
+
+def to_v2(obj: Any) -> Any:
+    return convert(obj, "HorizontalPodAutoscaler", "autoscaling/v2")
 
 
 def comparable(obj: Any) -> Any:
@@ -56,14 +64,14 @@ def valued(value: Any) -> Any:
 
 @pytest.mark.parametrize(("old", "new"), RECORDED)
 def test_conversions_are_those_of_an_api_server(old: Any, new: Any) -> None:
-    assert comparable(autoscalers.to_v1(new)) == comparable(old)
-    assert comparable(autoscalers.to_v2(old)) == comparable(new)
+    assert comparable(to_v1(new)) == comparable(old)
+    assert comparable(to_v2(old)) == comparable(new)
 
 
 @pytest.mark.parametrize(("old", "new"), RECORDED)
 def test_nothing_is_lost_on_the_way_there_and_back(old: Any, new: Any) -> None:
-    assert valued(autoscalers.to_v2(autoscalers.to_v1(new))) == valued(new)
-    assert comparable(autoscalers.to_v1(autoscalers.to_v2(old))) == comparable(old)
+    assert valued(to_v2(to_v1(new))) == valued(new)
+    assert comparable(to_v1(to_v2(old))) == comparable(old)
 
 
 def test_an_object_is_one_in_both_versions(server: Served) -> None:

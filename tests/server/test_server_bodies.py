@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smp import codec
-from smp.server.endpoints.bodies import without_lone_surrogates
+from smp._values import codec
+from smp.server.endpoints.bodies import drop_lone_surrogates
 
 
 @pytest.mark.parametrize(
@@ -24,11 +24,11 @@ from smp.server.endpoints.bodies import without_lone_surrogates
     ],
 )
 def test_a_surrogate_without_its_pair_is_replaced(text: bytes, read: str) -> None:
-    assert codec.decode(without_lone_surrogates(text)) == read
+    assert codec.decode(drop_lone_surrogates(text)) == read
 
 
 @given(st.text(st.characters(exclude_categories=[])))
 def test_any_text_of_python_is_read(text: str) -> None:
     sent = json.dumps(text).encode()
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    assert codec.decode(without_lone_surrogates(sent)) == whole
+    assert codec.decode(drop_lone_surrogates(sent)) == whole

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smp import handler
+from smp._values.values import JSON, JSONObject, as_object
 from smp.handler import Accepted, Options, Refused
 from smp.server.errors import InvalidError
 from smp.server.objects.crds import Definition, SchemaSettings
-from smp.values import JSON, JSONObject, as_object
 from tests.support.server_definitions import with_schema
 from tests.support.strategies import json_values
 
@@ -375,24 +375,6 @@ MALFORMED: Final[list[tuple[str, JSONObject, dict[str, str]]]] = [
         {
             f"{SPEC}.properties[list].items.x-kubernetes-unions": PLACE,
             f"{SPEC}.properties[map].additionalProperties.x-kubernetes-unions": PLACE,
-        },
-    ),
-    (
-        "a member that is the key of a list",
-        {
-            "type": "array",
-            "items": spec_with(
-                on_object=[{"members": {"key": {}, "a": {}}}],
-                properties={"key": {"type": "string"}},
-                required=["type"],
-            ),
-            "x-kubernetes-list-type": "map",
-            "x-kubernetes-list-map-keys": ["type", "key"],
-        },
-        {
-            f"{SPEC}.x-kubernetes-list-map-keys[1]": invalid(
-                "key", "must not be a member of a union"
-            )
         },
     ),
 ]

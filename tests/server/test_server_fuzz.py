@@ -24,11 +24,11 @@ from schemathesis.specs.openapi.checks import response_schema_conformance
 from schemathesis.specs.openapi.schemas import OpenApiSchema
 
 import smp
+from smp._values.values import JSON, JSONObject
 from smp.schema.model import Schema
 from smp.server.objects.crds import Definition
 from smp.server.objects.resources import Resources
 from smp.server.openapi import OpenAPI
-from smp.values import JSON, JSONObject
 from tests.support.handler_objects import dump
 from tests.support.makers import Maker
 from tests.support.server_app import (

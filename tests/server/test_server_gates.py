@@ -9,9 +9,9 @@ from typing import Any, Final
 import pytest
 
 from smp import kubernetes, validate_enums
+from smp._values.values import JSONObject
 from smp.errors import SchemaError, SmpError
 from smp.server.settings import FeatureGates, Settings, SettingsError
-from smp.values import JSONObject
 from tests.record.enum_answers import answers
 from tests.server.test_server_crd_unions import FINAL, spec_with, thing
 from tests.support.server_app import MERGE, Served, deployment, serving

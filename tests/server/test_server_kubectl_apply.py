@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import smp
-from smp.values import JSON, as_object
+from smp._values.values import JSON, as_object
 from tests.support.kubectl import needs_kubectl, patch_local
 from tests.support.server_app import STRATEGIC
 from tests.support.server_process import Kubectl, ServerProcess, manifest, serving

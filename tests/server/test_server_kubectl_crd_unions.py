@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from smp.values import JSON, as_object
+from smp._values.values import JSON, as_object
 from tests.server.test_server_crd_unions import FINAL, LISTS, spec_with
 from tests.support.kubectl import needs_kubectl
 from tests.support.kubectl_objects import error_of, merge_patch

@@ -73,6 +73,7 @@ def test_the_page_of_the_server_has_few_commands_that_differ() -> None:
         for part in parts()
     ],
 )
+@pytest.mark.slow
 def test_kubectl_prints_what_it_prints_with_a_kube_apiserver(
     server: ServerProcess, part: str
 ) -> None:

@@ -53,7 +53,7 @@ CHANGES: dict[str, Change] = {
     "edit": lambda kubectl, tmp_path: edit(
         kubectl, tmp_path, "deployment", "web", "s/type: RollingUpdate/type: Recreate/"
     ),
-    "apply": lambda kubectl, _: kubectl.apply(deployment(LEFTOVER)),
+    "apply": lambda kubectl, _: kubectl.apply(deployment({"type": "Recreate"})),
     "replace": lambda kubectl, _: kubectl(
         "replace", "-f", "-", stdin=manifest(deployment(LEFTOVER))
     ),
@@ -84,6 +84,17 @@ def test_each_way_to_change_the_discriminator_clears_the_former_member(
     change(kubectl, tmp_path)
     live = live_deployment(kubectl)
     assert live["spec"]["strategy"] == {"type": "Recreate"}
+
+
+def test_an_apply_of_a_manifest_that_contradicts_itself_is_refused(
+    kubectl: Kubectl,
+) -> None:
+    """As by a server without unions, and as when the object is created."""
+    kubectl.apply(deployment(ROLLING))
+    for _ in range(2):
+        refused = kubectl.run("apply", "-f", "-", stdin=manifest(deployment(LEFTOVER)))
+        assert "spec.strategy.rollingUpdate: Forbidden" in refused.stderr
+        assert live_deployment(kubectl)["spec"]["strategy"] == ROLLING
 
 
 def test_a_source_added_to_a_volume_by_edit_replaces_the_former_one(

@@ -10,11 +10,11 @@ from typing import Any, Final
 import pytest
 
 import smp
+from smp._values.values import JSON, JSONObject, as_object
 from smp.server.errors import UnknownResourceError
 from smp.server.objects.crds import Definition
 from smp.server.objects.resources import Resources
 from smp.server.openapi import OpenAPI
-from smp.values import JSON, JSONObject, as_object
 from tests.record.resources import module, needs_kubernetes
 from tests.support.kubectl import (
     LAST_APPLIED,

@@ -133,7 +133,7 @@ def test_an_older_catalog_has_the_versions_that_it_knows() -> None:
     everything = RuntimeConfig.parse("api/all=true")
     middle = Resources.builtin(smp.kubernetes("1.33"), everything)
     assert middle.versions("resource.k8s.io") == ("v1beta2", "v1alpha3")
-    assert new.find("resource.k8s.io", "v1", "resourceclaims").storage_version == "v1"
+    assert new.find("resource.k8s.io", "v1", "resourceclaims").version == "v1"
 
 
 def test_one_version_of_a_resource_is_served_and_two_of_the_autoscaler() -> None:
@@ -143,7 +143,7 @@ def test_one_version_of_a_resource_is_served_and_two_of_the_autoscaler() -> None
     assert twice == {("autoscaling", "horizontalpodautoscalers")}
     assert resources.versions("autoscaling") == ("v2", "v1")
     old = resources.find("autoscaling", "v1", "horizontalpodautoscalers")
-    assert old.storage_version == "v2"
+    assert old.storage_api_version == "autoscaling/v2"
     with pytest.raises(UnknownResourceError):
         resources.find("resource.k8s.io", "v1beta2", "resourceclaims")
 

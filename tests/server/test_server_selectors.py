@@ -11,16 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smp.label_selectors import LabelSelector, SelectorError, parse_label_selector
+from smp._values.label_selectors import (
+    LabelSelector,
+    SelectorError,
+    parse_label_selector,
+)
+from smp._values.values import JSON, JSONObject
 from smp.server.errors import StatusError
 from smp.server.objects.resources import Resources
-from smp.server.objects.selectable_fields import resolved
+from smp.server.objects.selectable_fields import resolve
 from smp.server.objects.selectors import (
     FieldSelector,
     parse_field_selector,
     selector_text,
 )
-from smp.values import JSON, JSONObject
 from tests.record.facts import facts
 from tests.support.rows import each_row
 from tests.support.strategies import json_values
@@ -202,6 +206,6 @@ def test_a_field_that_a_kind_cannot_be_selected_by_is_refused(
 ) -> None:
     resource = Resources.builtin().find(*name)
     with pytest.raises(StatusError) as caught:
-        resolved(parse_field_selector("metadata.name=a,spec.foo=1"), resource)
+        resolve(parse_field_selector("metadata.name=a,spec.foo=1"), resource)
     assert str(caught.value) == UNKNOWN[name]
-    assert resolved(parse_field_selector("metadata.name!=a"), resource).terms
+    assert resolve(parse_field_selector("metadata.name!=a"), resource).terms

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import pytest
 
+from smp._values.values import JSONObject
 from smp.server.settings import Settings
-from smp.values import JSONObject
 from tests.support.server_app import (
     DEPLOYMENTS,
     JSON_PATCH,

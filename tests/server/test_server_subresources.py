@@ -13,6 +13,7 @@ from typing import Any, Final
 import pytest
 from hypothesis import given
 
+from smp._values.values import JSON, JSONObject, as_object, same
 from smp.errors import SmpError
 from smp.server.errors import InvalidError, StatusError, UnknownResourceError
 from smp.server.objects.crds import Definition
@@ -22,10 +23,10 @@ from smp.server.objects.subresources import (
     on_create,
     on_status_update,
     on_update,
+    readable_scale_of,
     scale_of,
-    with_scale,
+    set_scale,
 )
-from smp.values import JSON, JSONObject, as_object, same
 from tests.support.server_definitions import CRON_TABS, cron_tab
 from tests.support.strategies import json_values
 
@@ -127,7 +128,7 @@ def test_every_scalable_kind_has_a_scale(
 ) -> None:
     obj: JSONObject = {"metadata": METADATA, "spec": spec}
     scale: Any = scale_of(obj, BUILTIN.of_kind(api_version, kind))
-    assert scale["spec"] == {"replicas": replicas}
+    assert scale["spec"] == ({"replicas": replicas} if replicas else {})
     assert scale["status"]["replicas"] == 0
     assert scale["status"].get("selector") == selector
 
@@ -146,32 +147,34 @@ def test_a_custom_resource_without_replicas_has_no_scale() -> None:
     # "If there is no value under the specReplicasPath in the custom resource, the
     # /scale subresource will return an error on GET."
     with pytest.raises(NoReplicasError) as caught:
-        scale_of(cron_tab({}), CRON_TAB_RESOURCE)
-    assert caught.value.status == 422
-    scaled = with_scale(cron_tab({}), SCALE, CRON_TAB_RESOURCE)
+        readable_scale_of(cron_tab({}), CRON_TAB_RESOURCE)
+    assert caught.value.status == 500
+    # It is scaled all the same.
+    assert as_object(scale_of(cron_tab({}), CRON_TAB_RESOURCE))["spec"] == {}
+    scaled = set_scale(cron_tab({}), SCALE, CRON_TAB_RESOURCE)
     assert scaled["spec"] == {"replicas": 3}
 
 
 def test_a_scale_is_written_back() -> None:
     to_seven: JSONObject = {**SCALE, "spec": {"replicas": 7}}
     spec: JSONObject = {**as_object(WEB["spec"]), "replicas": 7}
-    assert with_scale(WEB, to_seven, DEPLOYMENTS) == {**WEB, "spec": spec}
+    assert set_scale(WEB, to_seven, DEPLOYMENTS) == {**WEB, "spec": spec}
     # A Scale without replicas means none (Go: omitempty).
-    scaled = with_scale(WEB, {**SCALE, "spec": {}}, DEPLOYMENTS)
+    scaled = set_scale(WEB, {**SCALE, "spec": {}}, DEPLOYMENTS)
     assert as_object(scaled["spec"])["replicas"] == 0
-    assert same(with_scale(WEB, scale_of(WEB, DEPLOYMENTS), DEPLOYMENTS), WEB)
+    assert same(set_scale(WEB, scale_of(WEB, DEPLOYMENTS), DEPLOYMENTS), WEB)
 
 
 @pytest.mark.parametrize("replicas", [-1, "3", 1.5, True, 2**31])
 def test_replicas_are_numbers(replicas: JSON) -> None:
     with pytest.raises(InvalidError) as caught:
-        with_scale(WEB, {**SCALE, "spec": {"replicas": replicas}}, DEPLOYMENTS)
+        set_scale(WEB, {**SCALE, "spec": {"replicas": replicas}}, DEPLOYMENTS)
     assert caught.value.violations[0].cause["field"] == "spec.replicas"
 
 
 def test_only_a_scale_is_written_back() -> None:
     with pytest.raises(StatusError) as caught:
-        with_scale(WEB, {**SCALE, "kind": "Deployment"}, DEPLOYMENTS)
+        set_scale(WEB, {**SCALE, "kind": "Deployment"}, DEPLOYMENTS)
     assert caught.type is StatusError
 
 
@@ -182,7 +185,7 @@ def test_a_resource_without_replicas_has_no_scale(resource: Resource) -> None:
     with pytest.raises(UnknownResourceError):
         scale_of(WEB, resource)
     with pytest.raises(UnknownResourceError):
-        with_scale(WEB, SCALE, resource)
+        set_scale(WEB, SCALE, resource)
 
 
 @given(json_values(), json_values())
@@ -194,7 +197,7 @@ def test_any_object_has_a_scale_or_none_without_being_mutated(
         obj: JSONObject = {"metadata": {}, "spec": spec, "status": spec}
         try:
             scale_of(obj, resource)
-            with_scale(obj, {**SCALE, "spec": scale_spec}, resource)
+            set_scale(obj, {**SCALE, "spec": scale_spec}, resource)
         except SmpError:
             continue
     assert same(before, [spec, scale_spec])

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from smp._values.values import ABSENT, JSON, JSONObject, same
 from smp.schema.catalog import kubernetes
 from smp.server.errors import StatusError
 from smp.server.objects.crds import Definition
-from smp.server.objects.crds.json_path import JSONPathError, member_names, value_finder
+from smp.server.objects.crds.json_path import JSONPathError, value_finder
 from smp.server.objects.resources import Resources
 from smp.server.objects.tables import columns_of, parse_include, table
 from smp.server.objects.tables.columns import human_duration, time_since
-from smp.values import ABSENT, JSON, JSONObject, same
 from tests.record.answered_tables import FILE as ANSWERED
 from tests.record.applies import read
 from tests.record.facts import facts
@@ -393,13 +393,6 @@ def test_a_path_finds_the_first_value(path: str, value: JSON) -> None:
 def test_a_path_that_is_not_supported_is_refused(path: str) -> None:
     with pytest.raises(JSONPathError):
         value_finder(path)
-
-
-def test_a_path_of_members_is_a_list_of_names() -> None:
-    assert member_names(r".spec.a\.b['c']") == ("spec", "a.b", "c")
-    for path in ("", ".spec[0]", ".spec.*", '.a[?(@.b=="c")]'):
-        with pytest.raises(JSONPathError):
-            member_names(path)
 
 
 @pytest.mark.parametrize(

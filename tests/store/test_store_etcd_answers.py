@@ -141,6 +141,7 @@ async def test_a_write_that_was_never_sent_has_a_known_outcome(peer: str) -> Non
                 assert type(caught.value) is StoreError
 
 
+@pytest.mark.slow
 async def test_writes_without_an_answer_have_an_unknown_outcome() -> None:
     async with fake_etcd(None, limit=2) as (fake, store):
         writes = (store.create(f"a/{number}", b"1") for number in range(60))

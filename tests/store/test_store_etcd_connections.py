@@ -181,7 +181,7 @@ def test_a_file_of_the_url_that_cannot_be_read_is_refused(tmp_path: Path) -> Non
 
 def is_forgotten(server: Etcd, revision: int) -> bool:
     """Tell whether etcd has compacted a revision."""
-    key = base64.b64encode(b"/smp/objects/a").decode()
+    key = base64.b64encode(b"/smp/documents/objects/a").decode()
     try:
         server.call("kv/range", {"key": key, "revision": revision})
     except httpx.HTTPStatusError:

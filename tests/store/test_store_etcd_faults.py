@@ -15,7 +15,7 @@ from smp.server.store import (
     Store,
     Stored,
     StoreError,
-    TooLargeError,
+    ValueTooLargeError,
 )
 from tests.support.etcd import Etcd, needs_etcd, running
 from tests.support.stores import (
@@ -74,6 +74,7 @@ async def test_a_watch_survives_a_stopped_etcd_and_other_calls_fail(
         ]
 
 
+@pytest.mark.exhaustive
 @needs_etcd
 async def test_calls_of_a_hanging_etcd_time_out(etcd_server: Etcd) -> None:
     async with opened_etcd_store(etcd_server.url, limit=0.5) as store:
@@ -215,7 +216,7 @@ async def test_a_value_that_is_too_large_is_an_error(
     etcd_server: Etcd, size: int
 ) -> None:
     async with opened_etcd_store(etcd_server.url) as store:
-        with pytest.raises(TooLargeError) as caught:
+        with pytest.raises(ValueTooLargeError) as caught:
             await store.create("a", bytes(size))
         assert (caught.value.code, caught.value.status) == ("value-too-large", 413)
         assert await store.get("a") is None

@@ -24,7 +24,7 @@ from typing import Final, NamedTuple, Self
 import httpx
 import pytest
 
-from smp.values import JSON, JSONObject
+from smp._values.values import JSON, JSONObject
 from tests.support import etcd
 from tests.support.paths import ROOT
 
@@ -74,6 +74,7 @@ class Answer(NamedTuple):
 
     code: int
     body: JSONObject
+    warnings: tuple[str, ...] = ()
 
 
 class ApiServer:
@@ -108,7 +109,8 @@ class ApiServer:
         answer = self._client.request(
             method, path, json=body, headers={"Content-Type": content_type}
         )
-        return Answer(answer.status_code, answer.json())
+        warnings = tuple(answer.headers.get_list("warning"))
+        return Answer(answer.status_code, answer.json(), warnings)
 
     def ready(self) -> bool:
         """Tell whether it serves."""

@@ -13,11 +13,11 @@ from typing import Final
 import msgspec
 
 import smp
+from smp._values.values import JSONObject, as_object
 from smp.schema.catalog import Catalog
 from smp.schema.model import Schema
 from smp.schema.openapi_writer import write_schemas
 from smp.schema.sources.crd import OBJECT_META, to_openapi
-from smp.values import JSONObject, as_object
 
 VERSIONS: Final = ("v1", "v1beta1")
 """The versions of the custom resources; they differ by name alone."""

@@ -10,10 +10,10 @@ from __future__ import annotations
 from random import Random
 from typing import NamedTuple
 
+from smp._strategic import apply_patch
+from smp._values.values import ABSENT, JSON, Absent, JSONArray, JSONObject
 from smp.errors import SmpError
 from smp.schema.model import Field, ObjectType, Schema, Type
-from smp.strategic import apply_patch
-from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject
 from tests.support.makers import Maker
 
 _RATE = 0.3

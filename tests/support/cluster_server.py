@@ -12,17 +12,17 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, Literal, TypeAlias
 
 import smp
-from smp import codec
+from smp._values import codec
+from smp._values.values import JSON, JSONObject, as_object
 from smp.cluster import drive
 from smp.cluster.plan.apply import Run, Session, apply
-from smp.cluster.plan.exchange import BrokenConnection, Request, Response
+from smp.cluster.plan.exchange import BrokenConnection, PlannedRequest, Response
 from smp.cluster.plan.objects import Item
 from smp.cluster.plan.options import ApplyOptions
-from smp.values import JSON, JSONObject, as_object
 
 Cut: TypeAlias = Literal["before", "after", "garbled"]
 # What happens to a request by its number: it is cut, answered instead, or nothing.
-Fault: TypeAlias = Callable[[int, Request], "Cut | Response | None"]
+Fault: TypeAlias = Callable[[int, PlannedRequest], "Cut | Response | None"]
 _RESOURCES: Final = {
     "": [
         ("configmaps", "ConfigMap", True),
@@ -38,7 +38,7 @@ _AGGREGATED: Final = (
 )
 
 
-def no_fault(_number: int, _request: Request) -> None:
+def no_fault(_number: int, _request: PlannedRequest) -> None:
     """Let all requests be."""
 
 
@@ -72,13 +72,13 @@ class ScriptedServer:
         self.fault = fault
         self.objects: dict[str, dict[str, Any]] = {}
         self.kinds = {group: [*kinds] for group, kinds in _RESOURCES.items()}
-        self.requests: list[Request] = []
+        self.requests: list[PlannedRequest] = []
         # How often each object was written, and each kind of write.
         self.done: Counter[tuple[str, str]] = Counter()
         self.slept: list[float] = []
         self._version = 0
 
-    def __call__(self, request: Request) -> Response | BrokenConnection:
+    def __call__(self, request: PlannedRequest) -> Response | BrokenConnection:
         """Answer a request, or fail."""
         number = len(self.requests)
         self.requests.append(request)
@@ -117,7 +117,7 @@ class ScriptedServer:
             for path, obj in self.objects.items()
         }
 
-    def _answered(self, request: Request) -> Response:
+    def _answered(self, request: PlannedRequest) -> Response:
         path = request.path
         if path in ("/api", "/apis"):
             return self._discovery(core=path == "/api")
@@ -131,7 +131,7 @@ class ScriptedServer:
             return self._created(path, request)
         return self._of_object(path, request)
 
-    def _of_object(self, path: str, request: Request) -> Response:
+    def _of_object(self, path: str, request: PlannedRequest) -> Response:
         live = self.objects.get(path)
         is_apply = "apply-patch" in dict(request.headers).get("Content-Type", "")
         if live is None and is_apply:
@@ -146,7 +146,12 @@ class ScriptedServer:
         return Response(200, (), codec.encode(live))
 
     def _patched(
-        self, path: str, live: dict[str, Any], request: Request, *, is_apply: bool
+        self,
+        path: str,
+        live: dict[str, Any],
+        request: PlannedRequest,
+        *,
+        is_apply: bool,
     ) -> Response:
         patch = json.loads(request.body)
         if live.get("immutable") and "data" in patch:
@@ -162,7 +167,7 @@ class ScriptedServer:
         patched["metadata"] = {**live["metadata"], **patched["metadata"]}
         return self._stored(path, patched, "PATCH", 200)
 
-    def _created(self, path: str, request: Request) -> Response:
+    def _created(self, path: str, request: PlannedRequest) -> Response:
         obj = json.loads(request.body)
         path = f"{path}/{obj['metadata']['name']}"
         if path in self.objects:
@@ -230,7 +235,7 @@ class OldServer(ScriptedServer):
         body = {"kind": "APIGroupList", "groups": groups}
         return Response(200, (), codec.encode(body))
 
-    def _answered(self, request: Request) -> Response:
+    def _answered(self, request: PlannedRequest) -> Response:
         for group, kinds in self.kinds.items():
             if request.path != (f"/apis/{group}/v1" if group else "/api/v1"):
                 continue

@@ -15,11 +15,11 @@ from typing import Any, Final
 import httpx
 import msgspec
 
+from smp._values.values import JSON, JSONObject, as_object
 from smp.cluster import Cluster
 from smp.cluster.plan.apply import Run
 from smp.cluster.plan.failures import ApiError
 from smp.errors import SmpError
-from smp.values import JSON, JSONObject, as_object
 from tests.support.cluster_proxy import Exchange, Fault, RecordingProxy
 from tests.support.cluster_situations import Situation
 from tests.support.kubectl import kubectl_path

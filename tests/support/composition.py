@@ -13,10 +13,10 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
+from smp._strategic import apply_patch, compose_patches
+from smp._values.values import JSON, JSONArray, JSONObject, same
 from smp.errors import CompositionError, SmpError
 from smp.schema.model import OPAQUE, Field, Type
-from smp.strategic import apply_patch, compose_patches
-from smp.values import JSON, JSONArray, JSONObject, same
 from tests.support.differential import composable, rewritten, stored
 from tests.support.differential.deviations import is_misplaced_error
 from tests.support.makers import Maker, Subject

@@ -13,10 +13,10 @@ from random import Random
 from typing import Any, Final
 
 import smp
+from smp._values.values import JSON, JSONObject, as_object
 from smp.documents import read
-from smp.schema.bundle import bundled_file
+from smp.schema.bundle import read_bundled_file
 from smp.schema.model import ListType, ObjectType, ScalarType, Type
-from smp.values import JSON, JSONObject, as_object
 from tests.support.makers.manifests import KINDS, ManifestMaker
 from tests.support.paths import DATA
 from tests.support.typed_objects import VERSION
@@ -135,7 +135,7 @@ def resource_path(obj: JSONObject) -> str:
     """Return the path of the collection of an object in the default namespace."""
     api_version, kind = str(obj["apiVersion"]), str(obj["kind"])
     group, _, version = api_version.rpartition("/")
-    resources: Any = json.loads(bundled_file("resources.json"))
+    resources: Any = json.loads(read_bundled_file("resources.json"))
     for resource in resources["resources"]:
         if (resource["group"], resource["kind"]) == (group, kind):
             prefix = f"/apis/{group}/{version}" if group else f"/api/{version}"

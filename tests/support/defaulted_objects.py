@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from smp.values import JSON, JSONObject
+from smp._values.values import JSON, JSONObject
 from tests.support.apiserver import GO_MODULE, binary
 from tests.support.reference import Reference, reference
 from tests.support.typed_objects import objects

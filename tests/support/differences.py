@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from smp.values import ABSENT, JSON, Absent, same
+from smp._values.values import ABSENT, JSON, Absent, same
 
 
 class Difference(NamedTuple):

@@ -12,11 +12,12 @@ from contextlib import ExitStack
 from typing import Any, Final
 from unittest import mock
 
-from smp import strategic, wire
+from smp import _strategic as strategic
+from smp import wire
+from smp._strategic import Precondition
+from smp._values.values import JSON, JSONObject, same
 from smp.errors import SmpError
 from smp.schema.model import Schema
-from smp.strategic import Precondition
-from smp.values import JSON, JSONObject, same
 from smp.wire import _lazy as lazy
 
 THRESHOLDS: Final = (

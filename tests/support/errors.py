@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from smp._values.values import ABSENT, JSON, as_list, as_object, same
 from smp.errors import SmpError
 from smp.paths import Element, Step
-from smp.values import ABSENT, JSON, as_list, as_object, same
 
 _CODE: Final = re.compile(r"[a-z]+(-[a-z0-9]+)+|conflict")
 _STATUSES: Final = {400, 409, 413, 415, 422}

@@ -94,7 +94,7 @@ def played(scenario: Scenario, namespace: str, send: Send) -> Iterator[dict[str,
             text = text.replace(placeholder, value)
         body = None if content is None else text.encode()
         path = path.replace("(namespace)", namespace)
-        answer = send(method, _absolute(path, namespace), body, headers)
+        answer = send(method, absolute_path(path, namespace), body, headers)
         metadata = answer.body.get("metadata", {})
         if metadata.get("uid"):
             known["(uid)"] = metadata["uid"]
@@ -102,7 +102,7 @@ def played(scenario: Scenario, namespace: str, send: Send) -> Iterator[dict[str,
         yield _stable(answer, namespace, versions)
 
 
-def _absolute(path: str, namespace: str) -> str:
+def absolute_path(path: str, namespace: str) -> str:
     """Return the whole path of a resource: those of a group begin with group/vN."""
     if path.startswith("/"):
         return path

@@ -14,12 +14,12 @@ from typing import Any, Final
 import pytest
 
 import smp
+from smp._values.values import ABSENT, JSON, JSONArray, JSONObject, as_list
 from smp.errors import SmpError
 from smp.managed_fields import FieldSet, extracted, fieldset_of, removed
 from smp.schema.model import ListType, ObjectType, ScalarType, Schema, Type
 from smp.schema.openapi_writer import write_schemas
 from smp.schema.sources.openapi import compile_documents
-from smp.values import ABSENT, JSON, JSONArray, JSONObject, as_list
 from tests.support.makers.subjects import KINDS
 from tests.support.paths import ROOT
 from tests.support.reference import Reference, as_go_prints, reference

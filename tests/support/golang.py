@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from smp._values.values import JSONObject
 from smp.errors import DocumentError
 from smp.schema.sources.golang import generate
-from smp.values import JSONObject
 
 PROFILES = ["kep2019", "smd", "kep1027-draft", "kep1027", "validate-only", "off"]
 META = 'import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"\n'

@@ -8,10 +8,10 @@ from typing import Any, Final
 import jsonschema
 
 from smp import handler
+from smp._values.values import JSON, JSONObject, as_object
 from smp.handler import STRATEGIC, Accepted, Options, Outcome, Refused
 from smp.schema.catalog import kubernetes
 from smp.schema.model import Schema
-from smp.values import JSON, JSONObject, as_object
 
 DEPLOYMENT: Final[Schema] = kubernetes().schema("apps/v1", "Deployment")
 

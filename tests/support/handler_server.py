@@ -15,10 +15,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from smp import handler
+from smp._values.values import JSON, JSONObject
 from smp.handler import Admission, Options
 from smp.handler.asgi import PatchEndpoint, Scope
 from smp.schema.catalog import kubernetes
-from smp.values import JSON, JSONObject
 from smp.wire import encode
 from tests.support.kubectl import DISCOVERY
 

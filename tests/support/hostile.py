@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import copy
 import enum
+import inspect
 import pickle
+import re
 from collections import OrderedDict, UserDict, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone
 from functools import cache
@@ -23,7 +25,18 @@ import msgspec
 import yaml
 
 import smp
-from smp import handler, json_patch, managed_fields, merge_patch, wire
+from smp import (
+    explain,
+    handler,
+    hazards,
+    json_patch,
+    lint,
+    managed_fields,
+    merge_patch,
+    unions,
+    validation,
+    wire,
+)
 from smp.managed_fields import FieldSet, Serving, Step
 from smp.paths import KeyedElement, SetElement
 from smp.schema.catalog import compile_openapi, read_compiled
@@ -622,7 +635,103 @@ def _managed(make: Hostile) -> object:
     return make.random.choice(calls)()
 
 
+# The modules of which each function keeps the promise, with smp.handler.
+_PUBLIC_MODULES: Final = (
+    smp,
+    smp.comparison,
+    explain,
+    hazards,
+    smp.json_patch,
+    lint,
+    smp.managed_fields,
+    smp.merge_patch,
+    unions,
+    validation,
+    smp.wire,
+    handler,
+)
+
+
+@cache
+def public_functions() -> tuple[Callable[..., Any], ...]:
+    """Return every function of the public modules."""
+    functions: dict[str, Callable[..., Any]] = {}
+    for module in _PUBLIC_MODULES:
+        for name in module.__all__:
+            function = getattr(module, name)
+            # Compiled functions are built in.
+            if inspect.isroutine(function):
+                functions[f"{module.__name__}.{name}"] = function
+    return tuple(functions.values())
+
+
+def _public(make: Hostile) -> object:
+    """Call a public function with JSON of any form, or anything, for what is JSON."""
+    functions = [each for each in public_functions() if each.__name__ not in _OWN_CALLS]
+    function = make.random.choice(functions)
+    schema = make.schema()
+    objects = [*make.objects(schema), make.deep()]
+    arguments: dict[str, Any] = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        annotation = str(parameter.annotation)
+        if parameter.annotation is parameter.empty:
+            # Compiled functions have no annotations.
+            annotation = _BY_NAME.get(name, "Any")
+        is_optional = parameter.default is not parameter.empty
+        if is_optional and make.chance(0.5):
+            continue
+        if annotation.startswith("Schema"):
+            wrong: tuple[Any, ...] = (None, "pod", {}, schema.type)
+            arguments[name] = make.random.choice(wrong) if make.chance(0.1) else schema
+        elif annotation in _CHOICES:
+            arguments[name] = make.random.choice(_CHOICES[annotation])
+        elif "Text" in annotation or "Stored" in annotation:
+            arguments[name] = make.text(make.random.choice(objects))
+        elif annotation.startswith("bytes"):
+            arguments[name] = make.random.choice((b"", b"\xff", b"[" * 900, *TEXTS))
+        elif annotation == "ReplicasPaths":
+            arguments[name] = {"v1": None, "apps/v1": _path(make)}
+        elif re.search("Mapping|JSON|Any|object|dict", annotation):
+            arguments[name] = make.random.choice(objects)
+        elif annotation == "Path":
+            arguments[name] = _path(make)
+        elif annotation == "FieldSet":
+            arguments[name] = FieldSet.from_v1(_field_set(make))
+        elif annotation == "Iterable[str]":
+            arguments[name] = make.random.choices(TEXTS, k=2)
+        elif not is_optional:
+            raise TypeError(f"{function.__name__}: {name} is {annotation}")
+    result = function(**arguments)
+    return [*result] if isinstance(result, Iterator) else result
+
+
+_BY_NAME: Final = {
+    "path": "Path",
+    "schema": "Schema",
+    "form": "Form",
+    "custom": "bool",
+}
+_CHOICES: Final[dict[str, tuple[Any, ...]]] = {
+    "bool": (False, True),
+    "Form": lint.FORMS,
+    "str": TEXTS,
+    "str | None": (None, *TEXTS),
+}
+# They take what is made above, or functions.
+_OWN_CALLS: Final = (
+    "aretry",
+    "retry",
+    "requested",
+    "simulate",
+    "to_status",
+    # What they take is what an apply raised: conflicts, and their paths.
+    "give_up",
+    "ways_out",
+)
 _KINDS_OF_CALLS: Final = (
+    _public,
+    _public,
+    _public,
     _managed,
     _managed,
     _managed,
@@ -669,3 +778,16 @@ def prepare() -> None:
     subjects()
     _documents()
     pickle.dumps(smp.kubernetes())
+
+
+def answer(number: int) -> str:
+    """Make a call with JSON of the engine or of managed fields; print its end."""
+    make = Hostile(number)
+    make.strange = False
+    call = make.random.choice((_engine, _engine, _managed, _values, _public))
+    try:
+        return repr(call(make))
+    except smp.SmpError as error:
+        return f"{type(error).__name__} {error.code} {error}"
+    except RecursionError:
+        return "RecursionError"

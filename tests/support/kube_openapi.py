@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from smp.values import JSONObject
+from smp._values.values import JSONObject
 from tests.support.paths import GO_MODULE
 
 

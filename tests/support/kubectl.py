@@ -21,7 +21,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from smp.values import JSON, JSONObject
+from smp._values.values import JSON, JSONObject
 from tests.support.reference import encoded
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
@@ -72,6 +72,14 @@ def patch_local(live: JSON, patch: JSON, patch_type: str = "strategic") -> JSON:
         )
     result: JSON = json.loads(printed)
     return result
+
+
+def label_local(value: JSON, label: str, output: str) -> str:
+    """Return the text that ``kubectl label --local`` prints of an object."""
+    with tempfile.TemporaryDirectory() as home:
+        files = _documents(Path(home), value=value)
+        options = ["--local", "--show-managed-fields", "-o", output, "--overwrite"]
+        return _kubectl(Path(home), "label", "-f", files["value"], *options, label)
 
 
 def _documents(directory: Path, **documents: JSON) -> dict[str, str]:

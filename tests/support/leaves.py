@@ -11,11 +11,11 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from smp._strategic import elements_by_identity
+from smp._values.values import JSON, JSONObject, as_object, printed
 from smp.paths import Element, Path
 from smp.schema.model import ANY_FIELD, Field, Type
 from smp.schema.sides import identity_names
-from smp.strategic import elements_by_identity
-from smp.values import JSON, JSONObject, as_object, printed
 
 
 class Place(NamedTuple):

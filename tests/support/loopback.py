@@ -14,12 +14,12 @@ from typing import NamedTuple, Self
 from urllib.parse import parse_qsl, urlsplit
 
 import smp
+from smp._values.values import JSON, JSONObject
 from smp.server import openapi
 from smp.server.objects import discovery
 from smp.server.objects.crds import Definition
 from smp.server.objects.resources import Resources
 from smp.server.openapi import OpenAPI
-from smp.values import JSON, JSONObject
 from tests.support.kubectl import kubectl_path
 
 
@@ -147,10 +147,10 @@ def published(
     index = json.loads(api.index())
     return {
         "/api": Answer(
-            encoded(discovery.aggregated(resources, core=True)), discovery.AGGREGATED
+            encoded(discovery.aggregate(resources, core=True)), discovery.AGGREGATED
         ),
         "/apis": Answer(
-            encoded(discovery.aggregated(resources, core=False)), discovery.AGGREGATED
+            encoded(discovery.aggregate(resources, core=False)), discovery.AGGREGATED
         ),
         "/version": Answer(encoded(discovery.version(smp.kubernetes().version))),
         "/openapi/v2": Answer(openapi.V2_BODY, openapi.V2_CONTENT_TYPE),

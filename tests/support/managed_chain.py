@@ -20,9 +20,17 @@ import msgspec
 import pytest
 
 import smp
+from smp._values.values import (
+    JSON,
+    JSONArray,
+    JSONObject,
+    as_list,
+    as_object,
+    as_text,
+    same,
+)
 from smp.errors import SmpError
 from smp.managed_fields import Serving
-from smp.values import JSON, JSONArray, JSONObject, as_list, as_object, as_text, same
 from tests.support.chain_resources import Resource, resources
 from tests.support.field_sets import GO_MODULE
 from tests.support.makers.managed_sequences import Sequence

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import smp
+from smp._values.values import ABSENT, JSON, Absent, JSONObject, as_object
 from smp.documents import read
 from smp.schema.model import ListType, ObjectType, ScalarType, Type
-from smp.values import ABSENT, JSON, Absent, JSONObject, as_object
 from tests.support.defaulted_manifests import BASES as WITH_DEFAULTS
 from tests.support.paths import DATA
 from tests.support.typed_objects import VERSION

@@ -8,9 +8,9 @@ from typing import Any, Final
 import httpx
 import msgspec
 
+from smp._values.values import JSON, JSONObject
 from smp.cluster import Cluster
 from smp.documents import read_one
-from smp.values import JSON, JSONObject
 from tests.support.paths import DATA
 
 CASES: Final = DATA / "cluster" / "openshift.yaml"

@@ -6,10 +6,10 @@ from typing import Final
 
 import yaml
 
+from smp._values.values import JSON, JSONObject
 from smp.schema.catalog import bundled_overlay, kubernetes
 from smp.schema.model import ObjectType, Schema
 from smp.schema.union_groups import UnionGroup
-from smp.values import JSON, JSONObject
 from tests.support.paths import DATA
 
 CORE: Final = "io.k8s.api.core.v1."

@@ -8,7 +8,7 @@ from json import dumps
 from struct import pack
 from typing import Any, Final
 
-from smp.protobuf._messages import (
+from smp._storage.protobuf._messages import (
     BOOLEAN,
     BYTES,
     DOUBLE,
@@ -23,11 +23,11 @@ from smp.protobuf._messages import (
     QUANTITY,
     STRING,
     TIME,
-    Field,
     Message,
+    MessageField,
 )
-from smp.protobuf._table import message_of
-from smp.values import JSONObject
+from smp._storage.protobuf._table import message_of
+from smp._values.values import JSONObject
 
 MAGIC: Final = b"k8s\x00"
 
@@ -89,7 +89,7 @@ def _fields(obj: dict[str, Any], message: Message) -> bytes:
     return written
 
 
-def _value(number: int, value: Any, field: Field) -> bytes:
+def _value(number: int, value: Any, field: MessageField) -> bytes:
     if field.message is not None:
         return nested(number, _message(value, field.message))
     if field.form in (BYTES, STRING):

@@ -19,9 +19,9 @@ import httpx
 from starlette.applications import Starlette
 from starlette.types import Message
 
+from smp._values.values import JSON, JSONObject, as_object, same
 from smp.server.registry.envelope import pack, unpack
 from smp.server.registry.target import Target, locate
-from smp.values import JSON, JSONObject, as_object, same
 from tests.support.makers.requests import NAMESPACE, VERSION, document, encoded
 from tests.support.paths import DATA
 from tests.support.server_app import Served
@@ -156,7 +156,7 @@ class Replay:
             await self._served.acall("POST", _DEFINITIONS, definition)
         namespace = {"metadata": {"name": NAMESPACE}}
         await self._served.acall("POST", "/api/v1/namespaces", namespace)
-        await self._served.app.state.kinds.load()
+        await self._served.app.state.server.kinds.load()
         page = await self._store.list("")
         self._first = {item.key for item in page.items}
 
@@ -182,7 +182,7 @@ class Replay:
         segments = path.strip("/").split("/")
         group = "" if segments[0] == "api" else segments[1]
         version, *rest = segments[1:] if segments[0] == "api" else segments[2:]
-        resources = self._served.app.state.kinds.resources
+        resources = self._served.app.state.server.kinds.resources
         return locate(resources, group, version, "/".join(rest))
 
     async def _state(self, collection: Target) -> list[JSONObject]:
@@ -210,7 +210,7 @@ class Replay:
             value = pack(obj, collection.resource)
             assert await self._store.create(key, value)
         if is_definition:
-            await self._served.app.state.kinds.load()
+            await self._served.app.state.server.kinds.load()
 
     async def _sent(
         self, step: dict[str, Any], collection: Target, before: list[JSONObject]

@@ -25,7 +25,7 @@ from typing import IO, Self
 
 import pytest
 
-from smp.values import JSON, JSONObject
+from smp._values.values import JSON, JSONObject
 from tests.support.paths import GO_MODULE
 
 # A string condition is evaluated when a marked test is about to run, not when it is

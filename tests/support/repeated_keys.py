@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Final, NamedTuple, TypeAlias
 
-from smp.values import JSONArray, JSONObject, as_object
+from smp._values.values import JSONArray, JSONObject, as_object
 from tests.support.differential import Case, subjects_by_name
 from tests.support.makers import Triple
 

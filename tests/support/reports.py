@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from smp import explain_apply, find_hazards, kubernetes, three_way_apply
+from smp._values.values import JSON, JSONObject
 from smp.explain import Cause, Edit, Evidence, Remedy
+from smp.hazards import Hazard
 from smp.paths import Path
 from smp.reports import (
+    Failure,
     Finding,
     ObjectReport,
     Place,
     finding_of_cause,
-    finding_of_hazard,
 )
-from smp.values import JSON, JSONObject
+from smp.violations import Violation
 
 
 def deployment(replicas: int, image: str, **spec: JSON) -> JSONObject:
@@ -38,14 +40,12 @@ def applied_report(file: str = "web.yaml", line: int = 3) -> ObjectReport:
     result = three_way_apply(last_applied, desired, live, schema)
     causes = explain_apply(last_applied, desired, live, schema)
     hazards = find_hazards(last_applied, desired, live, schema)
-    findings = [finding_of_hazard(hazard) for hazard in hazards]
-    findings += filter(None, map(finding_of_cause, causes))
+    findings: list[Finding] = [*hazards, *filter(None, map(finding_of_cause, causes))]
     findings.append(
-        Finding(
+        Violation(
             "not-supported",
-            "violation",
-            "error",
             Path(("spec", "strategy", "type")),
+            "FieldValueNotSupported",
             'unsupported value "Fast"',
             place=Place(file, line + 4, 5),
         )
@@ -71,7 +71,7 @@ def applied_report(file: str = "web.yaml", line: int = 3) -> ObjectReport:
 
 def failed_report(error: str = "smp: error: not found\n  hint: look") -> ObjectReport:
     """Return the report on an object that could not be computed."""
-    finding = Finding("not-found", "failure", "error", Path(), "not found")
+    finding = Failure("not-found", Path(), "not found")
     return ObjectReport(
         "v1",
         "ConfigMap",
@@ -87,16 +87,15 @@ def failed_report(error: str = "smp: error: not found\n  hint: look") -> ObjectR
 def named_report(text: str) -> ObjectReport:
     """Return a report that has a text wherever a user's text can be."""
     value: JSONObject = {"kind": text, text: [text, {text: text}]}
-    finding = Finding(
+    finding = Hazard(
         "ambiguous-key",
-        "hazard",
-        "error",
         Path((text, 0, text)),
-        text,
-        text,
-        text,
         "live",
-        Place(text, 1, 1),
+        "error",
+        text,
+        text,
+        text,
+        place=Place(text, 1, 1),
     )
     edit = Edit("manifest", finding.path, text)
     cause = Cause(

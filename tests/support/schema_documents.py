@@ -8,7 +8,7 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from smp.values import JSON
+from smp._values.values import JSON
 
 # Words that schemas are made of, so that a random document passes the first checks of a
 # reader and reaches the code behind them.

@@ -9,7 +9,7 @@ from typing import Final
 
 import yaml
 
-from smp.values import JSON, JSONObject
+from smp._values.values import JSON, JSONObject
 
 # "Extend the Kubernetes API with CustomResourceDefinitions": its examples of
 # validation, defaulting, subresources, printer columns and categories in one.

@@ -25,8 +25,8 @@ from smp import (
     normalize_unions,
     validate_unions,
 )
+from smp._values.values import JSONObject
 from smp.schema.model import ObjectType, Type
-from smp.values import JSONObject
 
 
 class Client(Protocol):

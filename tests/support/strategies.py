@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from smp.values import JSON
+from smp._values.values import JSON
 from tests.support.makers import DIRECTIVE_NAMES, Maker
 
 seeds = st.integers(min_value=0, max_value=2**64 - 1)

@@ -14,8 +14,8 @@ from typing import Final
 import pytest
 
 import smp
+from smp._values.values import JSON, JSONObject
 from smp.schema.model import Field, ListType, ObjectType, ScalarType, Schema, Type
-from smp.values import JSON, JSONObject
 from tests.support.paths import ROOT
 from tests.support.reference import Reference, reference
 

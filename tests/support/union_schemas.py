@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from smp import normalize_unions
+from smp._values.values import JSON, JSONObject
 from smp.schema.model import Schema
 from smp.schema.union_groups import UnionGroup, read_unions
-from smp.values import JSON, JSONObject
 
 MAP: Final[JSONObject] = {"a": "A", "b": "B"}
 STRING: Final[JSONObject] = {"type": "string"}

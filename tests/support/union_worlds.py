@@ -8,8 +8,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 from hypothesis import strategies as st
 
+from smp._values.values import JSON, JSONArray, JSONObject, as_object
 from smp.schema.model import Schema
-from smp.values import JSON, JSONArray, JSONObject, as_object
 
 Steps: TypeAlias = tuple[str | int, ...]
 """A path as plain steps: names of fields, and indices of elements."""

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import pytest
 
+from smp._values.values import JSON, JSONArray, JSONObject, as_list, as_object
 from smp.errors import SmpError
 from smp.managed_fields import FieldSet, owners_of_fields, upgrade, upgrade_patch
-from smp.values import JSON, JSONArray, JSONObject, as_list, as_object
 from tests.support.field_sets import random_set
 from tests.support.paths import DATA, ROOT
 from tests.support.reference import Reference, reference

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import smp
+from smp._storage.typed_storage import stored
+from smp._values.values import JSONObject
 from smp.schema.model import ObjectType
-from smp.typed_storage import stored
-from smp.values import JSONObject
 
 POD: JSONObject = {
     "apiVersion": "v1",

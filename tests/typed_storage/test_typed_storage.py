@@ -19,12 +19,12 @@ from typing import Final
 import pytest
 
 import smp
+from smp._storage.typed_storage import find_decoding_problem, stored
+from smp._storage.typed_storage._plan import go_types
+from smp._values.values import ABSENT, JSON, Absent, JSONObject, as_list, as_object
 from smp.errors import DepthError
 from smp.schema.model import ObjectType, Schema, Type
-from smp.schema.plan import following_types
-from smp.typed_storage import decoding_problem, stored
-from smp.typed_storage._plan import go_types
-from smp.values import ABSENT, JSON, Absent, JSONObject, as_list, as_object
+from smp.schema.plan import find_following_types
 from tests.record.field_sets import read
 from tests.record.typed_storage import CREATED, PRINTED, TABLE, compiled
 from tests.support.reference import as_go_prints
@@ -81,7 +81,7 @@ def _structs(type_: Type, found: dict[str, ObjectType]) -> None:
         seen.add(current)
         if isinstance(current, ObjectType) and current.name and current.structured:
             found[current.name] = current
-        queue.extend(following_types(current))
+        queue.extend(find_following_types(current))
 
 
 @pytest.mark.parametrize("version", ["1.36", "1.37"])
@@ -117,7 +117,7 @@ def test_the_fields_of_the_table_are_those_of_types() -> None:
     assert compared > 1500
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @needs_oracle
 def test_the_table_is_what_the_go_types_say() -> None:
     assert TABLE.read_text() == compiled()
@@ -387,7 +387,7 @@ def test_an_object_that_is_too_deep_is_refused() -> None:
 def test_quantities_are_decoded(limits: JSONObject, problem: str) -> None:
     container: JSONObject = {"name": "app", "resources": {"limits": limits}}
     pod: JSONObject = {"spec": {"containers": [container]}}
-    found = decoding_problem(pod, smp.kubernetes().schema("v1", "Pod"))
+    found = find_decoding_problem(pod, smp.kubernetes().schema("v1", "Pod"))
     assert found.startswith(problem)
     assert bool(found) is bool(problem)
 
@@ -408,19 +408,19 @@ TIMES: Final = [
 def test_times_are_decoded(time: str, problem: str) -> None:
     taint: JSONObject = {"key": "a", "effect": "NoExecute", "timeAdded": time}
     schema = smp.kubernetes().schema("v1", "Node")
-    found = decoding_problem({"spec": {"taints": [taint]}}, schema)
+    found = find_decoding_problem({"spec": {"taints": [taint]}}, schema)
     assert found == (f'parsing time "{time}"{problem}' if problem else "")
 
 
 def test_a_micro_time_has_six_digits() -> None:
     schema = smp.kubernetes().schema("coordination.k8s.io/v1", "Lease")
     time = "2024-01-01T00:00:00Z"
-    assert decoding_problem({"spec": {"renewTime": time}}, schema) == (
+    assert find_decoding_problem({"spec": {"renewTime": time}}, schema) == (
         f'parsing time "{time}" as "2006-01-02T15:04:05.000000Z07:00": '
         'cannot parse "Z" as ".000000"'
     )
     exact = "2024-01-01T00:00:00.000000Z"
-    assert not decoding_problem({"spec": {"renewTime": exact}}, schema)
+    assert not find_decoding_problem({"spec": {"renewTime": exact}}, schema)
 
 
 # What a kube-apiserver 1.36.3 answers: the byte, or None for what it reads.
@@ -438,7 +438,7 @@ BYTES: Final[list[tuple[str, int | None]]] = [
 
 @pytest.mark.parametrize(("text", "byte"), BYTES)
 def test_bytes_are_decoded(text: str, byte: int | None) -> None:
-    found = decoding_problem(
+    found = find_decoding_problem(
         {"data": {"a": text}}, smp.kubernetes().schema("v1", "Secret")
     )
     assert found == (
@@ -450,5 +450,7 @@ def test_what_is_shared_with_a_stored_object_is_not_decoded_again() -> None:
     schema = smp.kubernetes().schema("v1", "Service")
     broken: JSONObject = {"ports": [{"port": 1, "targetPort": []}]}
     problem = "json: cannot unmarshal array into Go value of type int32"
-    assert decoding_problem({"spec": broken}, schema) == problem
-    assert not decoding_problem({"spec": broken, "kind": ""}, schema, {"spec": broken})
+    assert find_decoding_problem({"spec": broken}, schema) == problem
+    assert not find_decoding_problem(
+        {"spec": broken, "kind": ""}, schema, {"spec": broken}
+    )

@@ -19,8 +19,8 @@ import pytest
 
 import smp
 from smp import handler
-from smp.schema.catalog import published_enums
-from smp.values import JSONObject
+from smp._values.values import JSONObject
+from smp.schema.catalog import read_published_enums
 from tests.record.enum_answers import accepted, answers
 from tests.record.enums import MODULES, VERSIONS, enums_of
 from tests.support.handler_objects import causes
@@ -156,10 +156,10 @@ def test_the_record_is_what_the_go_types_of_the_newest_version_declare() -> None
         if not directory.is_dir():
             pytest.skip(f"{directory.name} is not in the Go module cache")
     declared = {place: dict(enum) for place, enum in enums_of(minor)}
-    assert declared == published_enums(minor)
+    assert declared == read_published_enums(minor)
     assert len(declared) > 60
 
 
 def test_the_record_has_every_bundled_version() -> None:
     assert tuple(VERSIONS) == smp.versions()
-    assert published_enums("1.24") == {}
+    assert read_published_enums("1.24") == {}

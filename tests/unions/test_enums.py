@@ -10,7 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from jsonschema import Draft4Validator
 
-from smp.enums import validate_enums, without_enums
+from smp._storage.enums import validate_enums, without_enums
+from smp._values.values import JSON, JSONObject, same
 from smp.errors import DepthError, SchemaError
 from smp.paths import Element
 from smp.paths import Path as At
@@ -18,7 +19,6 @@ from smp.schema.catalog import kubernetes
 from smp.schema.conversion import to_v3
 from smp.schema.model import Schema
 from smp.schema.sources.openapi import compile_documents, inline
-from smp.values import JSON, JSONObject, same
 from smp.violations import Violation
 from tests.support.errors import only_reported_errors
 from tests.support.kube_openapi import needs_kube_openapi, published

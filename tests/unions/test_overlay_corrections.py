@@ -6,11 +6,11 @@ import copy
 
 import pytest
 
+from smp._values.values import JSONObject
 from smp.errors import SchemaError
 from smp.schema.catalog import Catalog, kubernetes
 from smp.schema.model import ObjectType, Schema
 from smp.unions import PROFILES, normalize_unions, validate_unions
-from smp.values import JSONObject
 from tests.support.overlay_rows import CLEARING, CORE, schema_of
 
 

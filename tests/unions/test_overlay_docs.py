@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smp.values import JSON, JSONObject, as_object
+from smp._values.values import JSON, JSONObject, as_object
 from tests.support.examples import python_examples, run_example
 from tests.support.overlay_rows import ROWS, names_in
 from tests.support.paths import DOCS

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
+from smp._values.values import JSON, JSONObject
 from smp.errors import DepthError, SchemaError, SmpError
 from smp.schema.catalog import Catalog, bundled_overlay, kubernetes
 from smp.schema.model import ObjectType
 from smp.schema.union_groups import UnionGroup
-from smp.values import JSON, JSONObject
 from tests.support.errors import assert_reported
 from tests.support.overlay_rows import CORE
 from tests.support.schema_documents import schema_documents

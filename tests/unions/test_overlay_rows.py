@@ -6,11 +6,11 @@ from functools import cache
 
 import pytest
 
+from smp._values.values import JSONObject, as_object
 from smp.schema.catalog import kubernetes, versions
 from smp.schema.model import ListType, ObjectType
 from smp.schema.union_groups import UnionGroup
 from smp.unions import validate_unions
-from smp.values import JSONObject, as_object
 from tests.support.overlay_rows import (
     CORE,
     ROWS,

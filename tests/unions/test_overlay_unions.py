@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from smp._values.values import JSONObject
 from smp.errors import UnionError
 from smp.schema.catalog import kubernetes, versions
 from smp.schema.model import Schema
 from smp.schema.union_groups import UnionGroup
 from smp.unions import PROFILES, normalize_unions, validate_unions
-from smp.values import JSONObject
 from tests.support.overlay_rows import CLEARING, CORE, TYPES, schema_of, unions_of
 from tests.support.rows import each_row
 

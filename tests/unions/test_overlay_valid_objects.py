@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 
+from smp._values.values import JSONObject, as_list, as_object, same
 from smp.schema.catalog import kubernetes, versions
 from smp.unions import PROFILES, normalize_unions, validate_unions
-from smp.values import JSONObject, as_list, as_object, same
 from tests.support.overlay_rows import CORE, unions_of, valid_objects
 from tests.support.rows import each_row
 

@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 import smp
+from smp._values.values import JSON, JSONObject, same
 from smp.schema.catalog import Catalog
-from smp.values import JSON, JSONObject, same
 from tests.support.paths import DATA
 
 KUBERNETES = smp.kubernetes()

@@ -8,11 +8,11 @@ from typing import cast
 import pytest
 
 from smp import handler
+from smp._values.values import JSONObject, as_list, as_object, same
 from smp.handler import MERGE, Options
 from smp.schema.model import Schema
 from smp.schema.sources.openapi import inline
 from smp.unions import without_unchosen_defaults
-from smp.values import JSONObject, as_list, as_object, same
 from tests.support.handler_objects import accepted, causes, dump
 
 MEMBER: JSONObject = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}

@@ -15,9 +15,9 @@ from typing import Final, TypeAlias
 import pytest
 
 from smp import UnionError, normalize_unions, validate_unions
+from smp._values.values import JSON, JSONObject, same
 from smp.schema.model import Schema
 from smp.schema.sources.openapi import inline
-from smp.values import JSON, JSONObject, same
 
 MEMBERS: Final = {"a": "A", "b": "B", "c": "C"}
 VALUES: Final = {value: name for name, value in MEMBERS.items()}
@@ -73,6 +73,11 @@ class UnionType:
         values: tuple[JSON, ...] = (None, "", *VALUES, SELECTS_NOTHING, UNLISTED)
         return ({}, *({"d": value} for value in values))
 
+    @property
+    def memberless(self) -> set[str]:
+        """The listed values of the discriminator that select no member."""
+        return {*(self.enum or ())} - {*VALUES} - {""}
+
     def states(self, *values: int) -> list[JSONObject]:
         """Return all states of the discriminator and the members.
 
@@ -127,9 +132,11 @@ def kep2019(
     """Normalize as the KEP of 2019 says.
 
     A changed discriminator wins, otherwise the only member, otherwise the only new one.
+    Each API may have a "Nothing" of its own: "" is one where the enum has it.
     """
     del created
-    if union.discriminated and text(new) != "" and text(new) != text(old):
+    chosen = text(new) != "" or (new.get("d") == "" and "" in (union.enum or ()))
+    if union.discriminated and chosen and text(new) != text(old):
         return only(new, VALUES.get(text(new)))
     winners = members_of(new)
     if len(winners) > 1:
@@ -232,18 +239,23 @@ Violations: TypeAlias = "set[tuple[str, str]]"
 def at_most_one(union: UnionType, obj: JSONObject) -> Violations:
     """Validate what the earlier documents ask for.
 
-    That is at most one member, and at least one where one is required. A value of the
-    discriminator that selects nothing, or that is not listed, needs no member.
+    That is at most one member, and at least one where one is required. A listed value
+    of the discriminator that selects nothing needs no member.
     """
     members = members_of(obj)
     if len(members) > 1:
-        # The empty string is no value in the earlier documents.
+        # The empty string is no value in the draft, and to structured-merge-diff.
         return surplus(union, obj, text(obj) or None)
-    if members or not union.required:
-        return set()
-    if union.discriminated and text(obj) not in {"", *VALUES}:
+    if members or not union.required or text(obj) in union.memberless:
         return set()
     return {("", "union-none")}
+
+
+def at_most_one_of_2019(union: UnionType, obj: JSONObject) -> Violations:
+    """Validate as ``at_most_one``; a declared empty string is a value."""
+    if "" in (union.enum or ()) and obj.get("d") == "" and len(members_of(obj)) > 1:
+        return surplus(union, obj, "")
+    return at_most_one(union, obj)
 
 
 def surplus(union: UnionType, obj: JSONObject, value: str | None) -> Violations:
@@ -322,7 +334,7 @@ def no_violations(union: UnionType, obj: JSONObject) -> Violations:
 
 
 VALIDATE: Final[Mapping[str, Callable[[UnionType, JSONObject], Violations]]] = {
-    "kep2019": at_most_one,
+    "kep2019": at_most_one_of_2019,
     "kep1027-draft": at_most_one,
     "kep1027": validate_kep1027,
     "smd": validate_smd,

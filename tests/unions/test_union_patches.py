@@ -10,8 +10,8 @@ from smp import (
     UnionError,
     normalize_unions,
 )
+from smp._values.values import JSON, JSONObject, as_object
 from smp.schema.model import Schema
-from smp.values import JSON, JSONObject, as_object
 from tests.support.union_schemas import (
     CLOSED,
     D2019,

@@ -14,8 +14,8 @@ from smp import (
     normalize_unions,
     validate_unions,
 )
+from smp._values.values import JSONObject, as_list, as_object
 from smp.schema.model import Schema
-from smp.values import JSONObject, as_list, as_object
 from tests.support.union_schemas import (
     AS_SMD,
     D2019,

@@ -9,10 +9,10 @@ from smp import (
     normalize_unions,
     validate_unions,
 )
+from smp._values.values import JSON, JSONObject
 from smp.schema.catalog import kubernetes
 from smp.schema.model import Schema
 from smp.unions import PROFILES
-from smp.values import JSON, JSONObject
 from tests.support.union_schemas import (
     AS_SMD,
     D2019,

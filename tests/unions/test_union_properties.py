@@ -17,11 +17,11 @@ from smp import (
     normalize_unions,
     validate_unions,
 )
+from smp._values.values import ABSENT, JSON, Absent, JSONObject, as_object, same
 from smp.paths import Element
 from smp.schema.model import Schema
 from smp.schema.sources.openapi import inline
 from smp.unions import PROFILES
-from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, same
 from smp.violations import Violation
 from tests.support.errors import assert_reported
 from tests.support.strategies import json_values

@@ -9,10 +9,10 @@ from smp import (
     normalize_unions,
     validate_unions,
 )
+from smp._values.values import JSON, JSONObject
 from smp.schema.model import ObjectType, Schema
 from smp.schema.sources.openapi import inline
 from smp.schema.union_groups import Member, read_unions
-from smp.values import JSON, JSONObject
 from tests.support.union_schemas import (
     AS_SMD,
     D2019,
@@ -251,6 +251,16 @@ ON_DISCRIMINATOR: JSONObject = {"fieldMembers": {"A": {"name": "a"}, "B": None}}
                 "fieldMembers: the member of 'A' is an object with a name, or null,"
                 " not string"
             ),
+        ),
+        (
+            {
+                "type": "string",
+                "x-kubernetes-unions": {
+                    "fieldMembers": {"A": {"name": "a", "optional": "yes"}}
+                },
+            },
+            {},
+            "optional of a member is true or false, not string",
         ),
         (
             {"type": "string", "x-kubernetes-unions": [{"fieldMembers": {"A": {}}}]},

@@ -10,8 +10,8 @@ from smp import (
     normalize_unions,
     validate_unions,
 )
+from smp._values.values import JSON, JSONObject
 from smp.schema.model import Schema
-from smp.values import JSON, JSONObject
 from tests.support.union_schemas import (
     CLOSED,
     D2019,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from smp._strategic import KUBECTL_PRECONDITIONS, find_conflicts
+from smp._values.values import JSON, JSONObject, same
 from smp.errors import ConflictError, SmpError
-from smp.strategic import KUBECTL_PRECONDITIONS, find_conflicts
-from smp.values import JSON, JSONObject, same
 from tests.support.differential.cases import Case
 from tests.support.engines import apply_patch, three_way_patch, two_way_patch
 from tests.support.reference import as_go_prints

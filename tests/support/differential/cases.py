@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
+from smp._values.values import JSONObject
 from smp.errors import SmpError
 from smp.schema.model import Schema
-from smp.values import JSONObject
 from tests.support.engines import three_way_patch
 from tests.support.makers import Maker, Subject, subjects
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smp.values import JSON, JSONArray, as_list, as_object
+from smp._values.values import JSON, JSONArray, as_list, as_object
 
 
 def contradicts_itself(patch: JSON) -> bool:

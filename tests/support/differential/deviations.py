@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from smp.values import JSONObject, same
+from smp._values.values import JSONObject, same
 from tests.support.differential import rewriting
 from tests.support.differential.cases import OPERATIONS, Case
 from tests.support.differential.contradictions import contradicts_itself

@@ -10,8 +10,8 @@ import itertools
 from collections.abc import Sequence
 from typing import TypeGuard
 
+from smp._values.values import ABSENT, JSON, Absent, JSONObject, same
 from smp.schema.model import OPAQUE, Field, Type
-from smp.values import ABSENT, JSON, Absent, JSONObject, same
 
 
 def without_equal_parts(sides: Sequence[JSONObject], type_: Type) -> list[JSONObject]:

@@ -8,9 +8,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Final, NamedTuple, TypeAlias
 
+from smp._values.values import JSONObject, same
 from smp.schema.catalog import kubernetes
 from smp.schema.model import ObjectType
-from smp.values import JSONObject, same
 from tests.support.differential.answers import agree, agree_as_stored, answer_of
 from tests.support.differential.cases import Case
 from tests.support.differential.deviations import DEVIATIONS, DIFFS, RANDOM_OUTCOME

@@ -10,8 +10,8 @@ import itertools
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
+from smp._values.values import ABSENT, JSON, Absent, JSONObject, as_object, printed
 from smp.schema.model import OPAQUE, Field, ObjectType, ScalarType, Type
-from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, printed
 
 Rule: TypeAlias = "Callable[[str, JSON, Field | None], JSON | Absent]"
 

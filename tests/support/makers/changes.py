@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from smp._values.values import JSON, JSONArray, JSONObject, same
 from smp.schema.model import Field, ObjectType, Schema, Type
-from smp.values import JSON, JSONArray, JSONObject, same
 from tests.support.makers.objects import DEEPEST, ObjectMaker
 
 

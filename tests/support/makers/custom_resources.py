@@ -8,7 +8,15 @@ from __future__ import annotations
 from random import Random
 from typing import Final, NamedTuple
 
-from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, as_list, as_object
+from smp._values.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    JSONArray,
+    JSONObject,
+    as_list,
+    as_object,
+)
 
 GROUP: Final = "crs.example.com"
 _STRING: Final[JSONObject] = {"type": "string"}

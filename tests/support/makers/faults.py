@@ -6,8 +6,8 @@ import copy
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
+from smp._values.values import JSON, JSONArray, JSONObject
 from smp.schema.model import ObjectType, Schema, Type
-from smp.values import JSON, JSONArray, JSONObject
 from tests.support.makers.patches import PatchMaker
 
 DIRECTIVE_NAMES: Final = (

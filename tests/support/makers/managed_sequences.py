@@ -13,8 +13,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, Final, TypeAlias
 
-from smp.schema.model import ANY, AnyType, ListType, ObjectType, ScalarType, Type
-from smp.values import (
+from smp._values.values import (
     ABSENT,
     JSON,
     Absent,
@@ -24,6 +23,7 @@ from smp.values import (
     as_object,
     as_text,
 )
+from smp.schema.model import ANY, AnyType, ListType, ObjectType, ScalarType, Type
 from tests.support.chain_resources import GROUP, VERSIONS, Resource
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"

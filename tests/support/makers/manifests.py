@@ -14,7 +14,7 @@ from copy import deepcopy
 from random import Random
 from typing import Final, NamedTuple, TypeAlias, cast
 
-from smp.values import JSON, JSONArray, JSONObject, as_list, as_object
+from smp._values.values import JSON, JSONArray, JSONObject, as_list, as_object
 
 Draw: TypeAlias = Callable[[Random], JSON]
 

@@ -7,6 +7,7 @@ from functools import cache
 from random import Random
 from typing import Final, TypeVar
 
+from smp._values.values import JSON, JSONArray, JSONObject
 from smp.schema.model import (
     AnyType,
     Field,
@@ -16,7 +17,6 @@ from smp.schema.model import (
     Schema,
     Type,
 )
-from smp.values import JSON, JSONArray, JSONObject
 from tests.support.makers.subjects import PODS, Subject, subjects
 
 T = TypeVar("T")

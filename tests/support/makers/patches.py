@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from smp._values.values import ABSENT, JSON, Absent, JSONArray, JSONObject
 from smp.schema.model import Field, ListType, ObjectType, Schema, Type
-from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject
 from tests.support.makers.changes import ChangeMaker, contains, identity_of
 from tests.support.makers.objects import FIELD_WEIGHTS, NAMES
 

@@ -18,8 +18,8 @@ from urllib.parse import urlencode
 
 import yaml
 
+from smp._values.values import JSON, JSONObject, as_list, as_object
 from smp.handler import APPLY, JSON_PATCH, MERGE, STRATEGIC
-from smp.values import JSON, JSONObject, as_list, as_object
 from tests.support.makers.manifests import KINDS as DRAWN
 from tests.support.makers.manifests import ManifestMaker
 from tests.support.paths import DATA

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Final, NamedTuple
 
+from smp._values.values import JSON, JSONObject
 from smp.schema.catalog import kubernetes
 from smp.schema.model import Schema
 from smp.schema.sources.openapi import inline
-from smp.values import JSON, JSONObject
 
 KINDS: Final = (
     ("apps/v1", "Deployment"),

@@ -554,6 +554,93 @@ def texts(seed: int = 7) -> Iterator[tuple[str, str | bytes]]:
         yield "random", f"{HEAD}{_written(random, {'v': value}, number)}"
 
 
+def random_texts(count: int, seed: int = 29) -> Iterator[str]:
+    """Yield random rows of documents, some of them with line ends of other systems."""
+    random = Random(seed)
+    for _ in range(count):
+        documents = [
+            _random_document(random) for _ in range(random.choice((1, 1, 2, 3)))
+        ]
+        text = documents[0]
+        for document in documents[1:]:
+            between = random.choice(_BETWEEN) if random.randrange(3) else "---\n"
+            text += random.choice(("", "\n", "\n")) + between + document
+        if random.randrange(5) == 0:
+            text = random.choice(BEGINNINGS) + text
+        yield _with_line_ends(random, _damaged(random, text))
+
+
+_BETWEEN: Final = (*SEPARATORS, *JSON_SEQUELS)
+_LINE_ENDS: Final = ("\r\n", "\r\n", "\r", "\r\r\n", "\n\r", "\u2028", "\x85")
+_PIECES: Final = (
+    *("\t", " ", "#", ":", "-", "[", "]", "{", "}", "'", '"', "&a ", "*a", "!", "|"),
+    *(">", "%", "@", "`", ",", "\n", "\r", "\r\n", "\n---\n", "---", "\n...\n", "..."),
+    *("\ufeff", "\x00", "\x85", "\u2028", "<<: *a", "!!str ", "? ", "- ", ": ", "\\"),
+)
+
+
+def _random_document(random: Random) -> str:
+    style = random.randrange(8)
+    if style == 0:
+        members = random.choice(JSON_MEMBERS)
+        return f'{JSON_HEAD}, "v": {members}}}' + random.choice(("", "\n", " "))
+    if style == 1:
+        value = _random_value(random, 3)
+        return (
+            f'{JSON_HEAD}, "v": {json.dumps(value, indent=random.choice((None, 1)))}}}'
+        )
+    if style == 2:
+        return f"{HEAD}v: {random.choice(_SCALARS.split())}\n"
+    if style == 3:
+        return (
+            f"{HEAD}v: {random.choice(COLLECTIONS)}\nw: {random.choice(COLLECTIONS)}\n"
+        )
+    if style == 4:
+        return f"{HEAD}v:{random.choice(BLOCKS)}\nw:{random.choice(BLOCKS)}\n"
+    if style == 5:
+        header, body = random.choice(BLOCK_HEADERS), random.choice(BLOCK_BODIES)
+        return f"{HEAD}v: {header}\n{body}{random.choice(ENDS)}"
+    if style == 6 and random.randrange(20) == 0:
+        return HEAD + _aliases(random)
+    value = _random_value(random, 4)
+    return HEAD + "".join(
+        _block(random, {"v": value, "w": _random_value(random, 2)}, 0)
+    )
+
+
+def _aliases(random: Random) -> str:
+    """Write levels of aliases, each of the level before."""
+    width, levels = random.choice((2, 5, 10)), random.randrange(2, 6)
+    lines = ["l0: &l0 [" + ", ".join("a" * width) + "]"]
+    for level in range(1, levels + 1):
+        members = ", ".join([f"*l{level - 1}"] * width)
+        lines.append(f"l{level}: &l{level} [{members}]")
+    return "\n".join(lines) + "\n"
+
+
+def _damaged(random: Random, text: str) -> str:
+    """Insert, remove or replace something in two texts of three."""
+    for _ in range(random.choice((0, 1, 2))):
+        place = random.randrange(len(text) + 1)
+        after = place + random.choice((0, 0, 1, 2))
+        text = text[:place] + random.choice((*_PIECES, "")) + text[after:]
+    return text
+
+
+def _with_line_ends(random: Random, text: str) -> str:
+    """Write some or all line ends as other systems do, in one text of five."""
+    if random.randrange(5):
+        return text
+    end = random.choice(_LINE_ENDS)
+    if random.randrange(2):
+        return text.replace("\n", end)
+    lines = text.split("\n")
+    written = lines[0]
+    for line in lines[1:]:
+        written += random.choice(("\n", "\n", end)) + line
+    return written
+
+
 def _scalars_and_collections(random: Random) -> Iterator[tuple[str, str]]:
     for scalar in _SCALARS.split():
         yield "scalars", f"{HEAD}v: {scalar}\n"

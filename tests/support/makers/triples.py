@@ -14,13 +14,13 @@ from random import Random
 from typing import Final, TypeAlias
 
 import smp
+from smp._values.last_applied import with_last_applied
+from smp._values.values import JSON, JSONArray, JSONObject, as_object, as_text
 from smp.errors import SmpError
 from smp.explain import Cause, explain_apply
-from smp.last_applied import with_last_applied
 from smp.managed_fields import Step, simulate
 from smp.schema.model import ANY_FIELD, Field, ObjectType, Schema, Type
 from smp.three_way import three_way_apply
-from smp.values import JSON, JSONArray, JSONObject, as_object, as_text
 from tests.support.makers.changes import ChangeMaker
 from tests.support.makers.manifests import KINDS, ManifestMaker
 from tests.support.makers.subjects import KINDS as SCHEMA_KINDS

@@ -12,7 +12,7 @@ from typing import Final
 
 import yaml
 
-from smp.values import JSON, JSONObject, as_object
+from smp._values.values import JSON, JSONObject, as_object
 from tests.support.paths import DATA
 
 CRD_FILE: Final = DATA / "managed_fields" / "widgets.yaml"

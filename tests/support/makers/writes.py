@@ -12,9 +12,9 @@ from copy import deepcopy
 from random import Random
 from typing import Final, NamedTuple, Protocol
 
-from smp.last_applied import LAST_APPLIED, with_last_applied
-from smp.values import JSON, JSONArray, JSONObject, as_list, as_object
-from tests.support.makers.manifests import KINDS, POD_SPECS, ManifestMaker
+from smp._values.last_applied import LAST_APPLIED, with_last_applied
+from smp._values.values import JSON, JSONArray, JSONObject, as_list, as_object
+from tests.support.makers.manifests import POD_SPECS, ManifestMaker
 from tests.support.makers.widgets import API_VERSIONS, WidgetMaker
 
 WIDGET: Final = "Widget"
@@ -254,9 +254,12 @@ class Write(NamedTuple):
     subresource: str = ""
     force: bool = False
     dry_run: bool = False
+    field_validation: str = ""
 
 
-class _Maker(Protocol):
+class Maker(Protocol):
+    """Makes the manifests of a kind."""
+
     random: Random
 
     def manifest(self) -> JSONObject: ...
@@ -267,17 +270,21 @@ class _Maker(Protocol):
 class WriteMaker:
     """Makes the writes of one sequence, from a seed."""
 
-    def __init__(self, seed: str, kind: str, name: str) -> None:
+    def __init__(
+        self, seed: str, kind: str, name: str, maker: Maker | None = None
+    ) -> None:
         self.kind = kind
-        self._maker: _Maker
-        if kind == WIDGET:
-            self._maker = WidgetMaker(seed, name)
-            self._api_version = API_VERSIONS[0]
-        else:
-            self._maker = ManifestMaker(seed, kind, name)
-            self._api_version = KINDS[kind].api_version
-        self.random = self._maker.random
+        self._is_custom = kind == WIDGET
+        self._is_scaled = kind in SCALED
+        self._statuses = STATUSES.get(kind, ())
+        if maker is None:
+            is_widget = kind == WIDGET
+            maker = WidgetMaker(seed, name) if is_widget else None
+            maker = maker or ManifestMaker(seed, kind, name)
+        self._maker = maker
+        self.random = maker.random
         self._manifest = self._agreeing(self._maker.manifest())
+        self._api_version = str(self._manifest["apiVersion"])
         self._tried = False
         # What each manager applied last.
         self._applied: dict[str, JSONObject] = {}
@@ -285,7 +292,7 @@ class WriteMaker:
             ("applies", "mixed", "client side", "many managers", "subresources"),
             (43, 29, 8, 2, 18),
         )[0]
-        if self._style == "subresources" and kind not in STATUSES:
+        if self._style == "subresources" and not self._statuses:
             self._style = "mixed"
         self.length = self.random.randint(4, 8)
         if self._style == "many managers":
@@ -325,7 +332,7 @@ class WriteMaker:
     def _any(self, live: JSONObject) -> Write:
         chance = self.random.random()
         if self._style == "subresources" and chance < 0.5:
-            if self.kind in SCALED and self._chance(0.45):
+            if self._is_scaled and self._chance(0.45):
                 return self._scale(live)
             return self._status(live)
         if self._style == "applies" and chance < 0.8:
@@ -529,9 +536,9 @@ class WriteMaker:
             metadata.pop("resourceVersion", None)
         elif chance < 0.4:
             metadata["resourceVersion"] = "1"
-        if self.kind in STATUSES and self._chance(0.15):
+        if self._statuses and self._chance(0.15):
             # The status through the object itself.
-            body["status"] = deepcopy(self.random.choice(STATUSES[self.kind]))
+            body["status"] = deepcopy(self.random.choice(self._statuses))
         return self._write("update", body, self.random.choice(_CONTROLLERS))
 
     def _with_managed_fields(
@@ -580,7 +587,7 @@ class WriteMaker:
         for name in ("apiVersion", "kind"):
             if self._chance(0.8):
                 part.pop(name, None)
-        if chance < 0.65 or self.kind == WIDGET:
+        if chance < 0.65 or self._is_custom:
             return self._write("merge", part, manager)
         return self._write("strategic", part, manager)
 
@@ -620,7 +627,7 @@ class WriteMaker:
     # Subresources.
 
     def _status(self, live: JSONObject) -> Write:
-        status = deepcopy(self.random.choice(STATUSES[self.kind]))
+        status = deepcopy(self.random.choice(self._statuses))
         chance = self.random.random()
         identity: JSONObject = {name: live[name] for name in ("apiVersion", "kind")}
         metadata = as_object(live["metadata"])
@@ -647,7 +654,7 @@ class WriteMaker:
                 body["metadata"] = {"annotations": {"from": "status"}}
                 body["spec"] = {"replicas": 5}
             return self._write("merge", body, manager, "status")
-        if chance < 0.93 or self.kind == WIDGET:
+        if chance < 0.93 or self._is_custom:
             body = [{"op": "add", "path": "/status", "value": status}]
             return self._write("json", body, manager, "status")
         return self._write("strategic", {"status": status}, manager, "status")
@@ -697,7 +704,7 @@ class WriteMaker:
                         "annotations"
                     ],
                 )
-                verb = "merge" if self.kind == WIDGET else "strategic"
+                verb = "merge" if self._is_custom else "strategic"
                 return self._write(verb, body, CLIENT_SIDE)
             if self._chance(0.2):
                 return self._update(live)

@@ -3,7 +3,7 @@
 // With the argument "types" it writes what happens to the fields of all types, as JSON:
 // the types of the objects of the built-in kinds, by their names in OpenAPI, and of each
 // the names of its fields by what happens to them. See the docstring of
-// smp/typed_storage/__init__.py.
+// smp/_storage/typed_storage/__init__.py.
 //
 // With "messages" it writes the fields of all types by their numbers in protobuf, with
 // "samples SEED COUNT" random objects in protobuf and in JSON, with "changed SEED COUNT"

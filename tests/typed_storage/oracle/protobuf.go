@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/randfill"
 )
 
-// messages are the fields of all types as text: see smp/protobuf/__init__.py.
+// messages are the fields of all types as text: see smp/_storage/protobuf/__init__.py.
 type messages map[string]string
 
 // visit notes the type of a field, and returns how the table spells it.

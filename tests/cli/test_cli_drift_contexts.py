@@ -1,0 +1,192 @@
+"""``smp drift`` of the clusters of many contexts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from smp._values.values import JSONObject
+from smp.cluster import Cluster, drive
+from smp.cluster.plan.discovery import DiscoveredResource
+from smp.cluster.plan.exchange import PlannedRequest, Response
+from smp.cluster.plan.pruning import listed
+from smp.documents import dump_yaml
+from smp.server.settings import Settings
+from smp.testing import KubernetesApi
+from tests.support.command import Ran, run
+
+# Nothing listens on this port.
+NOWHERE = "http://127.0.0.1:9"
+
+
+def config_map(name: str, value: str = "1", **metadata: Any) -> JSONObject:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": "default", **metadata},
+        "data": {"key": value},
+    }
+
+
+def write_contexts(**contexts: tuple[str, str]) -> None:
+    """Write a configuration of kubectl: server and token of each context."""
+    named = [name.replace("_", "-") for name in contexts]
+    clusters = [{"server": server} for server, _ in contexts.values()]
+    users = [{"token": token} for _, token in contexts.values()]
+    configuration = {
+        "contexts": [
+            {"name": name, "context": {"cluster": name, "user": name}} for name in named
+        ],
+        "clusters": [
+            {"name": name, "cluster": cluster}
+            for name, cluster in zip(named, clusters, strict=True)
+        ],
+        "users": [
+            {"name": name, "user": user}
+            for name, user in zip(named, users, strict=True)
+        ],
+        "current-context": named[0],
+    }
+    Path("kubeconfig").write_text(json.dumps(configuration))
+
+
+def drift(*arguments: str) -> Ran:
+    return run("drift", "--desired", "want", "--jobs", "1", *arguments)
+
+
+def rows_of(ran: Ran) -> tuple[dict[tuple[str, str], str], dict[str, bool]]:
+    """Return the verdicts of objects, and which clusters are complete."""
+    rows = [json.loads(line) for line in ran.stdout.splitlines()]
+    found = {
+        (row["cluster"], row["name"]): row["verdict"]
+        for row in rows
+        if "verdict" in row and row["name"] != "kube-root-ca.crt"
+    }
+    complete = {row["cluster"]: row["complete"] for row in rows if "complete" in row}
+    return found, complete
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KUBECONFIG", "kubeconfig")
+    Path("want/cluster=prod-2").mkdir(parents=True)
+
+
+@pytest.mark.slow
+def test_each_context_is_a_cluster_and_one_that_fails_is_a_row() -> None:
+    odd: JSONObject = {
+        "apiVersion": "x.io/v1",
+        "kind": "Odd",
+        "metadata": {"name": "odd", "namespace": "default"},
+    }
+    Path("want/all.yaml").write_text(dump_yaml([config_map("a"), config_map("b")]))
+    # One of a single cluster, and one of a kind that it does not have.
+    Path("want/cluster=prod-2/own.yaml").write_text(dump_yaml([config_map("own"), odd]))
+    with KubernetesApi(Settings(token="right")) as api:
+        write_contexts(
+            prod_1=(api.url, "right"),
+            prod_2=(api.url, "right"),
+            prod_locked=(api.url, "wrong"),
+            prod_dead=(NOWHERE, "right"),
+            test_1=(api.url, "right"),
+        )
+        there = [config_map("a"), config_map("b", "2"), config_map("extra")]
+        made = config_map("made")
+        made["metadata"] = {
+            **config_map("made")["metadata"],  # type: ignore[dict-item]
+            "ownerReferences": [
+                {
+                    "apiVersion": "v1",
+                    "kind": "ConfigMap",
+                    "name": "a",
+                    "uid": "1",
+                    "controller": True,
+                }
+            ],
+        }
+        Cluster.connect("prod-1").apply([*there, made]).raise_for_errors()
+        ran = drift("--contexts", "prod-*", "-o", "ndjson", "--all", "--extra")
+        two = drift(
+            *("--live", "cluster:prod-1", "--live", "cluster:test-1"),
+            *("-o", "ndjson", "--all"),
+        )
+    found, complete = rows_of(ran)
+    assert found == {
+        ("prod-1", "a"): "same",
+        ("prod-1", "b"): "drift",
+        ("prod-1", "extra"): "extra",
+        ("prod-2", "a"): "same",
+        ("prod-2", "b"): "drift",
+        ("prod-2", "extra"): "extra",
+        ("prod-2", "own"): "missing",
+        ("prod-2", "odd"): "unreadable",
+        **{
+            (cluster, name): "unreadable"
+            for cluster in ("prod-locked", "prod-dead")
+            for name in "ab"
+        },
+    }
+    assert complete == {
+        "prod-1": True,
+        "prod-2": False,
+        "prod-locked": False,
+        "prod-dead": False,
+    }
+    assert ran.exit_code == 3
+    for name in ("prod-locked", "prod-dead"):
+        assert f"context {name}" in ran.stderr
+    found, complete = rows_of(two)
+    # Nothing was asked of a cluster that is not among them.
+    assert {cluster for cluster, _ in found} == {"prod-1", "prod-2", "test-1"}
+    assert complete == {"prod-1": True, "prod-2": False, "test-1": True}
+    assert found["prod-2", "own"] == "unreadable"
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--contexts", "stage-*"), "no context is called 'stage-*'"),
+        (("--live", "cluster:a", "--live", "b.json"), "cluster:CONTEXT"),
+        (("--live", "cluster", "--live", "cluster:a"), "cluster:CONTEXT"),
+        (("--live", "cluster:a", "--live", "cluster:b"), "no context 'b'"),
+    ],
+)
+def test_contexts_that_are_not_there_are_said(
+    options: tuple[str, ...], problem: str
+) -> None:
+    write_contexts(a=(NOWHERE, ""))
+    Path("want/all.yaml").write_text(dump_yaml([config_map("a")]))
+    ran = drift(*options)
+    assert problem in ran.stderr
+    assert ran.exit_code in {2, 3}
+
+
+def test_a_page_that_is_too_old_is_followed_by_the_rest() -> None:
+    """As etcd compacts while a list is read (API concepts, 410 Gone responses)."""
+    asked: list[str] = []
+
+    def answer(request: PlannedRequest) -> Response:
+        query = dict(request.query)
+        asked.append(query.get("continue", ""))
+        kind: JSONObject = {"apiVersion": "v1", "kind": "ConfigMapList"}
+        if not asked[-1]:
+            page = {**kind, "metadata": {"continue": "old"}, "items": [{"n": 1}]}
+            return Response(200, (), json.dumps(page).encode())
+        if asked[-1] == "old":
+            status = {
+                "kind": "Status",
+                "reason": "Expired",
+                "code": 410,
+                "metadata": {"continue": "now"},
+            }
+            return Response(410, (), json.dumps(status).encode())
+        return Response(200, (), json.dumps({**kind, "items": [{"n": 2}]}).encode())
+
+    resource = DiscoveredResource("", "v1", "ConfigMap", "configmaps", namespaced=True)
+    found = drive.run(listed(resource, "default", ""), answer, parallel=1)
+    assert [each["n"] for each in found] == [1, 2]
+    assert asked == ["", "old", "now"]

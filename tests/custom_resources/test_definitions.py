@@ -1,0 +1,127 @@
+"""smp.custom_resources.definition_violations, beside a kube-apiserver 1.36.3.
+
+tests.record.definitions asked it about damaged definitions.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from smp import custom_resources
+from smp.custom_resources import _expressions
+from tests.record.definitions import Edit, answers, bases, change
+
+_CREATED: Final = 201
+_LEAST: Final = 0.97
+
+
+@pytest.mark.parametrize(
+    "every", [pytest.param(1, marks=pytest.mark.exhaustive), pytest.param(6)]
+)
+def test_verdicts_and_fields_are_those_of_a_server(every: int) -> None:
+    """What rules cost is not estimated, and a list of mixed types is not found."""
+    refused_here, others, count = [], [], 0
+    for answer in answers()[::every]:
+        # 400: what cannot be decoded comes before the rules.
+        if answer["code"] not in (_CREATED, 422):
+            continue
+        count += 1
+        definition = change(bases()[answer["base"]], answer["edits"])
+        found = custom_resources.definition_violations(definition, written=False)
+        ours = {violation.cause["field"] for violation in found}
+        theirs = {field for _, field in answer["causes"]}
+        if ours and not theirs:
+            refused_here.append((answer["base"], answer["edits"], ours))
+        elif ours != theirs:
+            others.append((answer["base"], answer["edits"], ours, theirs))
+    assert refused_here == []
+    assert count - len(others) >= _LEAST * count, others
+
+
+@pytest.mark.parametrize(
+    ("steps", "value", "expected"),
+    [
+        (
+            ["versions", 0, "schema", "openAPIV3Schema", "properties", "spec", "type"],
+            "text",
+            "spec.versions[0].schema.openAPIV3Schema.properties[spec].type",
+        ),
+        (
+            ["versions", 0, "additionalPrinterColumns"],
+            [{"name": "A", "type": "string"}],
+            "spec.versions[0].additionalPrinterColumns[0].jsonPath",
+        ),
+        (
+            ["conversion"],
+            {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"]}},
+            "spec.conversion.webhook.clientConfig",
+        ),
+    ],
+)
+def test_paths_are_those_of_the_document(
+    steps: list[str | int], value: object, expected: str
+) -> None:
+    definition = change(bases()["approved"], [(["spec", *steps], value)])
+    paths = {
+        str(each.path) for each in custom_resources.definition_violations(definition)
+    }
+    assert paths == {expected}
+
+
+def test_an_update_keeps_what_objects_are_stored_under() -> None:
+    """Go: validateCustomResourceDefinitionSpecUpdate, ValidateStoredVersions."""
+    old = bases()["databases"]
+    status = {
+        "storedVersions": ["v1", "v2"],
+        "conditions": [{"type": "Established", "status": "True"}],
+    }
+    old = change(old, [(["status"], status)])
+    assert custom_resources.definition_violations(old, old) == ()
+    edits: list[Edit] = [
+        (["spec", "scope"], "Cluster"),
+        (["spec", "versions", 1], None),
+    ]
+    found = custom_resources.definition_violations(change(old, edits), old)
+    assert {str(each.path) for each in found} == {
+        "spec.scope",
+        "status.storedVersions[0]",
+    }
+
+
+def test_rules_are_not_compiled_without_the_extra(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rules = [{"rule": "self.nope == 1"}]
+    steps = ["spec", "versions", 0, "schema", "openAPIV3Schema"]
+    edits: list[Edit] = [([*steps, "x-kubernetes-validations"], rules)]
+    definition = change(bases()["approved"], edits)
+    assert len(custom_resources.definition_violations(definition)) == 1
+    monkeypatch.setattr(_expressions, "cel", None)
+    assert custom_resources.definition_violations(definition) == ()
+
+
+def test_a_deep_schema_and_a_long_rule_end_in_bounded_time() -> None:
+    steps = ["spec", "versions", 0, "schema", "openAPIV3Schema"]
+    deep: dict[str, object] = {"type": "string"}
+    for _ in range(100):
+        deep = {"type": "object", "properties": {"a": deep}}
+    definition = change(bases()["approved"], [(steps, deep)])
+    assert custom_resources.definition_violations(definition) == ()
+    for text in ("x" * 200_000, "self." * 19_000 + "a", "1 + " * 20_000 + "1 == 1"):
+        rules = [{"rule": text}]
+        edits: list[Edit] = [([*steps, "x-kubernetes-validations"], rules)]
+        changed = change(bases()["approved"], edits)
+        found = custom_resources.definition_violations(changed)
+        assert [each.path.steps[-1] for each in found] == ["rule"]
+
+
+def test_a_rule_deeper_than_the_compiler_goes_is_not_refused() -> None:
+    steps = ["spec", "versions", 0, "schema", "openAPIV3Schema"]
+    text = "true ? true : " * 60 + "true"
+    rules = [{"rule": text}]
+    edits: list[Edit] = [([*steps, "x-kubernetes-validations"], rules)]
+    definition = change(bases()["approved"], edits)
+    (violation,) = custom_resources.definition_violations(definition)
+    assert violation.warning

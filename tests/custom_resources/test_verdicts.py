@@ -1,0 +1,151 @@
+"""smp.custom_resources.validate, beside what a kube-apiserver 1.36.3 answered.
+
+tests.record.verdicts asked it about the cases of tests/data/custom_resources.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+
+from smp import custom_resources
+from smp._values.values import JSONObject
+from smp.custom_resources import _expressions, _patterns
+from smp.lint import lint
+from smp.schema.catalog import Catalog
+from smp.schema.model import Schema
+from tests.record.verdicts import cases, definition, verdicts
+
+CASES: Final = {case["name"]: case for case in cases()}
+
+
+def schema_of(name: str) -> Schema:
+    document = definition(CASES[name])
+    return Catalog.from_crd(document).schema(
+        "example.com/v1", "Thing" + name.capitalize()
+    )
+
+
+def asked(row: dict[str, Any]) -> tuple[JSONObject, JSONObject | None, str]:
+    """Return the object that a server judges, the old one, and the subresource."""
+    new, old, subresource = row["new"], row["old"], row["subresource"]
+    if old is not None and not subresource and "status" in old:
+        new = {**new, "status": old["status"]}
+    return new, old, subresource
+
+
+def texts(causes: list[dict[str, str]]) -> set[tuple[str, str, str]]:
+    return {(cause["field"], cause["reason"], cause["message"]) for cause in causes}
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_what_a_server_refuses_is_refused_with_its_causes(name: str) -> None:
+    schema = schema_of(name)
+    rows = [row for row in verdicts() if row["case"] == name]
+    assert len(rows) == len(CASES[name]["steps"])
+    wrong = []
+    for row in rows:
+        new, old, subresource = asked(row)
+        found = custom_resources.validate(new, schema, old, subresource=subresource)
+        said = texts([violation.cause for violation in found])
+        if said != texts(row.get("causes", [])):
+            wrong.append((row["number"], new, said ^ texts(row.get("causes", []))))
+    assert not wrong
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_lint_has_an_error_exactly_where_a_server_refuses_a_new_object(
+    name: str,
+) -> None:
+    schema = schema_of(name)
+    wrong = []
+    for row in verdicts():
+        if row["case"] != name or row["old"] is not None:
+            continue
+        found = lint(row["new"], schema, "manifest", custom=True)
+        # The recording did not ask for strict field validation.
+        errors = [
+            hazard
+            for hazard in found
+            if hazard.severity == "error" and hazard.code != "unknown-field"
+        ]
+        if bool(errors) != ("causes" in row):
+            wrong.append((row["number"], row["new"], errors))
+    assert not wrong
+
+
+def test_an_object_of_a_kind_without_a_definition_is_not_judged() -> None:
+    schema = Schema.inline({"fields": {}})
+    assert custom_resources.validate({"a": 1}, schema) == ()
+
+
+def test_arguments_stay_as_they_are() -> None:
+    schema = schema_of("defaults")
+    obj: JSONObject = {"spec": {"unknown": 1}}
+    custom_resources.validate(obj, schema, obj)
+    assert obj == {"spec": {"unknown": 1}}
+
+
+def test_what_cannot_be_checked_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_expressions, "cel", None)
+    rules = schema_of("transitions").structural or {}
+    patterned = schema_of("keywords").structural or {}
+    assert str(custom_resources.unchecked(rules)).startswith(
+        "5 rules were not checked: pip install "
+    )
+    assert not custom_resources.unchecked(patterned)
+    monkeypatch.setattr(_patterns, "re2", None)
+    assert str(custom_resources.unchecked(patterned)).startswith(
+        "1 pattern was not checked: pip install "
+    )
+    # What needs no package is checked all the same, and nothing else is refused.
+    found = custom_resources.validate(
+        {"spec": {"name": "AB", "count": 0}}, schema_of("keywords")
+    )
+    assert [violation.cause["field"] for violation in found] == ["spec.count"]
+
+
+def with_rule(rule: str, **keywords: Any) -> Schema:
+    document = definition(
+        {
+            "name": "one",
+            "spec": {
+                "type": "object",
+                "properties": {
+                    "list": {"type": "array", "items": {"type": "integer"}},
+                    **keywords,
+                },
+                "x-kubernetes-validations": [{"rule": rule}],
+            },
+        }
+    )
+    return Catalog.from_crd(document).schema("example.com/v1", "ThingOne")
+
+
+def test_a_rule_that_is_not_understood_is_counted_and_refuses_nothing() -> None:
+    schema = with_rule("self.list.nonsense() ==")
+    assert custom_resources.validate({"spec": {"list": [1]}}, schema) == ()
+    assert str(custom_resources.unchecked(schema.structural or {})) == (
+        "1 rule was not checked: cel-expr-python does not compile them"
+    )
+
+
+def test_a_rule_of_too_many_steps_ends_and_is_said_to_be_undecided() -> None:
+    schema = with_rule("self.list.all(a, self.list.all(b, a + b >= 0))")
+    numbers: list[Any] = [*range(200)]
+    (violation,) = custom_resources.validate({"spec": {"list": numbers}}, schema)
+    assert violation.warning
+    assert violation.code == "unchecked-rule"
+    assert "Iteration budget exceeded" in violation.message
+
+
+def test_a_deep_object_and_a_large_one_end() -> None:
+    schema = with_rule("self.list.size() < 1000000")
+    large: list[Any] = ["x"] * 200_000
+    found = custom_resources.validate({"spec": {"list": large}}, schema)
+    assert len(found) == 1000
+    deep: Any = 1
+    for _ in range(100):
+        deep = {"a": deep}
+    assert custom_resources.validate({"spec": deep}, schema)

@@ -1,0 +1,45 @@
+"""Histories of objects: the server answers and stores as a real kube-apiserver does.
+
+tests/record/apply_sequences.py recorded them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+import pytest
+
+from tests.managed_fields.test_recorded_histories import histories
+from tests.support.paths import DOCS
+from tests.support.recorded_histories import Replayed, replayed
+
+# Rows of docs/deviations.md, with the number of requests. No number may grow.
+CLASSES: Final = {
+    "texts of patches": 10,
+    "other causes": 10,
+    "accepted here": 6,
+}
+
+
+def class_of(step: Replayed) -> str:
+    """Return the class of a request that is answered otherwise."""
+    theirs = step.step.get("refused", {}).get("message", "")
+    if "patch: Invalid value" in theirs or "rejected our request" in theirs:
+        return "texts of patches"
+    if not step.problems[0].startswith(("code:", "message:")):
+        return "other answers"
+    if step.problems[0].startswith("code: 20"):
+        return "accepted here"
+    return "other causes"
+
+
+@pytest.mark.slow
+def test_the_server_answers_histories_as_a_kube_apiserver() -> None:
+    steps = [*replayed(histories())]
+    found = Counter(class_of(step) for step in steps if step.problems)
+    assert found.total() < 0.035 * len(steps)
+    assert not found - Counter(CLASSES), found
+    text = (DOCS / "deviations.md").read_text()
+    for name in CLASSES:
+        assert f"| {name} |" in text
