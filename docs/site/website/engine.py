@@ -9,7 +9,7 @@ import msgspec
 
 import smp
 from smp import documents
-from smp.values import ABSENT, JSON, Absent, JSONObject
+from smp._values.values import ABSENT, JSON, Absent, JSONObject
 
 
 class Row(msgspec.Struct, frozen=True):

@@ -9,9 +9,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
+from smp._values.findings import Meaning
 from smp.errors import SmpError
 from smp.explain import CAUSES
-from smp.hazards import HAZARDS, Description
+from smp.hazards import HAZARDS
 from smp.lint import LINT
 from smp.unions import MANY, PROFILES, Rule
 from smp.violations import VIOLATIONS
@@ -31,6 +32,7 @@ PYTHON: Final[Mapping[str, tuple[str, ...]]] = {
         "smp.Conflict",
     ),
     "Causes and hazards": (
+        "smp.Finding",
         "smp.explain_apply",
         "smp.Cause",
         "smp.find_hazards",
@@ -91,6 +93,11 @@ MODULES: Final[Mapping[str, str]] = {
     "smp.merge_patch": "../concepts.md",
     "smp.json_patch": "../concepts.md",
     "smp.comparison": "../comparison.md",
+    "smp.custom_resources": "../accepted.md",
+    "smp.documents": "../concepts.md",
+    "smp.fleet": "../fleet.md",
+    "smp.lint": "../lint.md",
+    "smp.reports": "../reports.md",
     "smp.managed_fields": "../server_side_apply.md",
     "smp.handler": "../handler.md",
     "smp.cluster": "../cluster.md",
@@ -296,12 +303,12 @@ def _summary(error_class: type[SmpError]) -> str:
     return (error_class.__doc__ or "").partition("\n\n")[0]
 
 
-def _descriptions(table: Mapping[str, Description]) -> Iterator[str]:
+def _descriptions(table: Mapping[str, Meaning]) -> Iterator[str]:
     """Yield the lines of a table of codes, as hazards and lint have them."""
     yield "| code | severity | says | remedy | source |"
     yield "|---|---|---|---|---|"
     for code, found in table.items():
-        texts = (found.sentence, found.remedy, found.rule)
+        texts = (found.sentence, found.remedy, found.source)
         cells = " | ".join(_escaped(text) for text in texts)
         yield f"| `{code}` | {found.severity} | {cells} |"
 
