@@ -30,9 +30,9 @@ import httpx
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.report import Section, table, times, written_into
+from smp._values.values import JSON, JSONObject
 from smp.cluster import AsyncCluster, Cluster
 from smp.cluster.plan.apply import Run
-from smp.values import JSON, JSONObject
 from tests.support.apiserver import ApiServer, running
 from tests.support.kubectl import kubectl_path
 

@@ -19,7 +19,7 @@ from benchmarks.inputs import Row
 from benchmarks.interpreted import interpreted
 from benchmarks.ours import Prepare, in_process, over_bytes, over_dicts, result_of
 from benchmarks.timing import Run, Turn
-from smp.values import JSON, same
+from smp._values.values import JSON, same
 
 Form: TypeAlias = Literal["bytes", "dicts"]
 FORMS: Final[tuple[Form, ...]] = ("bytes", "dicts")

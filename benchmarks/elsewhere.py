@@ -13,7 +13,7 @@ import smp
 from benchmarks.report import Section, as_data, cell, table
 from benchmarks.shapes import SHAPES, Shape, elements
 from benchmarks.timing import Effort, Ratio, Run, Sample, in_turns, timed
-from smp.values import JSONObject
+from smp._values.values import JSONObject
 
 SIZES: Final = (10, 1_000, 100_000)
 _PATCH: Final[JSONObject] = {"metadata": {"name": "shop"}}

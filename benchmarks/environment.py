@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
-from smp.values import COMPILED
+from smp._values.values import COMPILED
 
 REFERENCE_MODULES: Final = Path(__file__).parent / "reference" / "go.mod"
 

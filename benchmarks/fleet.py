@@ -36,8 +36,9 @@ import pyarrow as pa
 import smp
 from benchmarks.fleets import Pair, Rates, pairs
 from benchmarks.report import Section, table, written_into
+from smp._values.values import COMPILED
+from smp.comparison import Rules
 from smp.fleet import INPUT_COLUMNS, compare
-from smp.values import COMPILED
 
 _ROUNDS: Final = 7
 _MICRO: Final = 1e6
@@ -52,15 +53,24 @@ class Fleet(NamedTuple):
     rates: Rates
     goal: float | None
     repeats: bool = True
+    rules: Rules = Rules()
 
 
 _FEW: Final = Rates(drifted=10, missing=0, extra=0)
+_LABELLED: Final = Rates(drifted=10, missing=0, extra=0, labelled=500)
 _HALF: Final = Rates(drifted=500, missing=0, extra=0)
 _SAME: Final = Rates(drifted=0, missing=0, extra=0, identical=1000)
 FLEETS: Final = (
     Fleet("the same bytes on both sides", _SAME, 0.1),
     Fleet("1 in 100 drifts", _FEW, 2.0),
     Fleet("half drift", _HALF, 3.0),
+    Fleet(
+        "1 in 100 drifts, with a rule",
+        _FEW,
+        None,
+        rules=Rules.ignoring("spec.replicas"),
+    ),
+    Fleet("1 in 100 drifts, half have the name of their cluster", _LABELLED, 4.0),
     Fleet("1 in 100 drifts, no spec repeats", _FEW, None, repeats=False),
     Fleet("half drift, no spec repeats", _HALF, None, repeats=False),
 )
@@ -113,7 +123,7 @@ def beside_the_floor(fleet: Fleet, count: int) -> Measured:
         batch = batch_of(found)
         spent = [
             seconds(partial(parse, found)),
-            seconds(partial(compare, batch, catalog=catalog)),
+            seconds(partial(compare, batch, catalog=catalog, rules=fleet.rules)),
         ]
         if number:
             floor.append(spent[0])

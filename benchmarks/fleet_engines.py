@@ -43,7 +43,7 @@ def written(folder: str, rows: int) -> str:
 
 def plain(file: str) -> pa.Table:
     """Compare in this process."""
-    return engines.compared_table(pq.read_table(file))
+    return engines.compare_table(pq.read_table(file))
 
 
 def on_duckdb(file: str) -> pa.Table:

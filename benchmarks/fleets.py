@@ -24,10 +24,10 @@ from benchmarks.manifests import (
     properties,
     service_spec,
 )
-from smp.last_applied import with_last_applied
+from smp._storage.update import as_stored
+from smp._values.last_applied import with_last_applied
+from smp._values.values import JSON, JSONObject, as_list, as_object, as_text
 from smp.paths import Path, edited, value_at
-from smp.update import as_stored
-from smp.values import JSON, JSONObject, as_list, as_object, as_text
 
 # The share of each kind, in a thousand.
 SHARES: Final = {
@@ -60,6 +60,7 @@ _OWN: Final = {
 }
 _NAME: Final = "NAME-OF-IT"
 _UID: Final = "UID-OF-IT"
+_CLUSTER: Final = "CLUSTER-OF-IT"
 # Most objects were applied by kubectl or by a tool that keeps the same annotation.
 _ANNOTATED: Final = 0.6
 
@@ -72,6 +73,8 @@ class Rates(msgspec.Struct, frozen=True):
     extra: int = 3
     # Both sides have the same bytes, as where both are read from one store.
     identical: int = 0
+    # Labels and variables with the name of the cluster, as a platform adds them.
+    labelled: int = 0
 
 
 class Pair(msgspec.Struct, frozen=True):
@@ -112,7 +115,10 @@ def pairs(
     random = Random(seed)
     templates: dict[str, list[_Template]] = {}
     for kind in SHARES if repeats else ():
-        templates[kind] = [_template(kind, random) for _ in range(VARIANTS)]
+        templates[kind] = [
+            _template(kind, random, labelled=VARIANTS * rates.labelled > 1000 * variant)
+            for variant in range(VARIANTS)
+        ]
     drawn = random.choices([*SHARES], [*SHARES.values()], k=count)
     for number, kind in enumerate(drawn):
         if repeats:
@@ -132,31 +138,42 @@ def pairs(
             desired = live
         name = f"{kind.lower()}-{number:07}"
         uid = f"{random.getrandbits(128):032x}"
+        cluster = f"cluster-{number % 200:03}"
         yield Pair(
-            f"cluster-{number % 200:03}",
+            cluster,
             template.group,
             template.version,
             kind,
             "shop" if template.is_namespaced else "",
             name,
-            _filled(desired, name, uid),
-            _filled(live, name, uid),
+            _filled(desired, name, uid, cluster),
+            _filled(live, name, uid, cluster),
         )
 
 
-def _filled(text: bytes | None, name: str, uid: str) -> bytes | None:
+def _filled(text: bytes | None, name: str, uid: str, cluster: str) -> bytes | None:
     if text is None:
         return None
     filled = text.replace(_NAME.encode(), name.encode())
+    filled = filled.replace(_CLUSTER.encode(), cluster.encode())
     return filled.replace(_UID.encode(), uid.encode())
 
 
-def _template(kind: str, random: Random, number: int | None = None) -> _Template:
+def _template(
+    kind: str, random: Random, number: int | None = None, *, labelled: bool = False
+) -> _Template:
     """Make an object; one with a number is like no other."""
     obj = _MAKERS[kind](random)
     metadata = as_object(obj["metadata"])
     if kind == "Namespace":
         del metadata["namespace"]
+    if labelled:
+        as_object(metadata["labels"])["cluster"] = _CLUSTER
+        template = as_object(as_object(obj.get("spec")).get("template"))
+        containers = as_list(as_object(template.get("spec")).get("containers"))
+        for container in map(as_object, containers):
+            variable: JSONObject = {"name": "CLUSTER", "value": _CLUSTER}
+            container["env"] = [*as_list(container.get("env")), variable]
     if number is not None:
         as_object(metadata["labels"])["release"] = f"release-{number}"
         path = _OWN.get(kind)

@@ -74,6 +74,9 @@ def _goals_of_rows() -> Iterator[Goal]:
 _SMALL_PATCH: Final = "whole job: handler.patch: ConfigMap, small"
 _WHOLE_JOB: Final = (
     Goal("whole job: three_way_apply: *", whole_job.STEPS, 2.5),
+    Goal("whole job: explain_apply: *", whole_job.STEPS, 20),
+    Goal("whole job: three_way_apply, *", whole_job.FEWER, 5),
+    Goal("whole job: explain_apply, *", whole_job.FEWER, 5),
     Goal(
         "whole job: handler.patch: *",
         whole_job.WIRE_APPLY,

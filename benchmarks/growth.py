@@ -30,7 +30,7 @@ from benchmarks.ours import OVER_BYTES, OVER_DICTS
 from benchmarks.report import Section, as_data, cell, table
 from benchmarks.shapes import SHAPES, Shape, elements
 from benchmarks.timing import Effort, Ratio, Run, Sample, Turn, in_turns, timed
-from smp.values import COMPILED
+from smp._values.values import COMPILED
 
 LINEAR: Final = "linear"
 LINEAR_IN_CALLS: Final = "linear, in calls"

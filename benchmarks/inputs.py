@@ -20,7 +20,7 @@ from benchmarks.stories import (
     small_config_map,
     volumes,
 )
-from smp.values import JSONObject
+from smp._values.values import JSONObject
 
 Operation: TypeAlias = Literal["apply", "two_way", "three_way"]
 

@@ -20,7 +20,7 @@ from typing import IO, Final
 from benchmarks.inputs import Row, rows
 from benchmarks.ours import Prepare, over_bytes, over_dicts
 from benchmarks.timing import Run, Turn, timed
-from smp.values import COMPILED
+from smp._values.values import COMPILED
 
 _ROOT: Final = Path(__file__).resolve().parent.parent
 _FORMS: Final[dict[str, Callable[[Row], Run]]] = {

@@ -6,12 +6,12 @@ from random import Random
 from typing import Final
 
 from benchmarks.manifests import compact
-from smp.last_applied import (
+from smp._values.last_applied import (
     LAST_APPLIED,
     configuration_text,
-    without_last_applied,
+    drop_last_applied,
 )
-from smp.values import JSON, JSONObject, as_list, as_object
+from smp._values.values import JSON, JSONObject, as_list, as_object
 
 SEED: Final = 1309
 
@@ -137,7 +137,7 @@ def stored(
 
 def annotated(live: JSONObject, config: JSONObject) -> JSONObject:
     """Return a live object with the last-applied annotation of a configuration."""
-    text = configuration_text(without_last_applied(config))
+    text = configuration_text(drop_last_applied(config))
     annotation: JSONObject = {LAST_APPLIED: text}
     return _with_metadata(live, {"annotations": annotation})
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from random import Random
 
-from smp.values import JSON, JSONObject
+from smp._values.values import JSON, JSONObject
 
 
 def compact(value: JSON) -> str:

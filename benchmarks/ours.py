@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 import smp
 from benchmarks.inputs import Operation, Row
 from benchmarks.timing import Run, Turn, timed
-from smp.values import JSONObject
+from smp._values.values import JSONObject
 
 Prepare: TypeAlias = Callable[[Row], Turn | None]
 

@@ -14,7 +14,7 @@ from benchmarks.inputs import Row
 from benchmarks.manifests import compact
 from benchmarks.ours import Prepare, in_process, result_of
 from benchmarks.timing import Run
-from smp.last_applied import LAST_APPLIED
+from smp._values.last_applied import LAST_APPLIED
 
 _MODELS: Final = {
     "v1": "kube_models.api_v1.io.k8s.api.core.v1",

@@ -23,7 +23,7 @@ from benchmarks.manifests import compact, manifest, plain_container, pod_spec
 from benchmarks.report import Section, as_data, cell, table, times
 from benchmarks.stories import small_config_map
 from benchmarks.timing import Effort, Ratio, Turn, in_turns
-from smp.values import JSONObject
+from smp._values.values import JSONObject
 
 BARE: Final = "python -c pass"
 # The titles begin with these, and go on with what is patched.

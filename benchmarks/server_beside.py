@@ -227,14 +227,13 @@ def real() -> Iterator[Contender]:
 @contextmanager
 def ours(name: str, tree: Path) -> Iterator[Contender]:
     """Run ``smp serve`` of a tree on a store of its own: etcd, SQLite or memory."""
-    store_name, processes = OURS[name]
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         before = _children()
         store = "memory:"
-        if store_name == "etcd":
+        if name == "etcd":
             store = stack.enter_context(etcd.running()).url
-        elif store_name == "SQLite":
+        elif name == "SQLite":
             store = f"sqlite:{directory / 'objects.db'}"
         certificates = etcd.Certificates(directory)
         token = directory / "token"
@@ -243,7 +242,7 @@ def ours(name: str, tree: Path) -> Iterator[Contender]:
         command: list[str | Path] = [
             *(sys.executable, "-m", "smp", "serve", "--port", "0", "--store", store),
             *("--token-file", token, "--tls-cert", certificates.certificate),
-            *("--tls-key", certificates.key, "--processes", str(processes)),
+            *("--tls-key", certificates.key),
         ]
         # An installation has byte code: a first start writes it.
         environment = {**os.environ, "PYTHONPATH": str(tree)}
@@ -285,15 +284,8 @@ def contender(name: str, tree: Path) -> Iterator[Contender]:
         yield running
 
 
-# The store of each contender, and its processes.
-OURS: Final[Mapping[str, tuple[str, int]]] = {
-    "etcd": ("etcd", 1),
-    "SQLite": ("SQLite", 1),
-    "memory": ("memory", 1),
-    "etcd, 2 processes": ("etcd", 2),
-    "SQLite, 2 processes": ("SQLite", 2),
-    "memory, 2 processes": ("memory", 2),
-}
+# The stores of the other contenders.
+OURS: Final = ("etcd", "SQLite", "memory")
 NAMES: Final = (REAL, *OURS)
 
 

@@ -21,9 +21,9 @@ from benchmarks.manifests import compact
 from benchmarks.report import Section, as_data, cell, table, times
 from benchmarks.stories import Story, custom_resource_definition, deployment, pod
 from benchmarks.timing import Effort, Ratio, Run, Sample, Turn, in_turns, timed
-from smp import codec
+from smp._values import codec
+from smp._values.values import JSON, JSONObject, as_list, as_object, same
 from smp.schema.openapi_writer import write_schemas
-from smp.values import JSON, JSONObject, as_list, as_object, same
 
 GO: Final = "Go's managedfields"
 BYTES: Final = "bytes"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
-from smp.values import JSON, JSONObject
+from smp._values.values import JSON, JSONObject
 
 # The name and the value of each element; all have the same length.
 Elements: TypeAlias = Sequence[tuple[str, str]]

@@ -34,7 +34,7 @@ from benchmarks.manifests import (
     volume,
     volume_name,
 )
-from smp.values import JSON, JSONObject
+from smp._values.values import JSON, JSONObject
 
 
 class Story(NamedTuple):

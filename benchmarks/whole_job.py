@@ -24,13 +24,14 @@ from benchmarks.ours import schema_of
 from benchmarks.report import Section, as_data, cell, table, times
 from benchmarks.timing import Effort, Ratio, Sample, Turn, in_turns, timed
 from smp import handler
-from smp.values import JSONObject, same
+from smp._values.values import JSONObject, same
 
 STEPS: Final = "three_way_patch + apply_patch"
 WIRE_APPLY: Final = "wire.apply_patch"
 JSON_ALONE: Final = "msgspec's decode + encode"
 GO_STEPS: Final = "Go's CreateThreeWayMergePatch + StrategicMergePatch"
 APPLY: Final = "apply_patch"
+FEWER: Final = "200 elements"
 WITHOUT_HAZARDS: Final = 'three_way_apply, hazards="ignore"'
 DECODING: Final = "msgspec's decode"
 
@@ -75,6 +76,14 @@ class Job(NamedTuple):
     prepare: Callable[[Inputs], Turns | None]
 
 
+class GrowingJob(NamedTuple):
+    """A job whose time may grow by more than the elements of its list."""
+
+    name: str
+    against: str
+    prepare: Callable[[int], Turn]
+
+
 def _three_way_apply(inputs: Inputs) -> Turns:
     last_applied, modified, live = [_parsed(text) for text in inputs.apply_row.texts]
     schema = inputs.schema
@@ -91,6 +100,46 @@ def _three_way_apply(inputs: Inputs) -> Turns:
     inputs.require(correct=codes <= {"field-immutable"})
     inputs.require(correct=not result.changes and same(result.object, steps()))
     return timed(job), timed(steps)
+
+
+def _explain_apply(inputs: Inputs) -> Turns | None:
+    objects = [_parsed(text) for text in inputs.apply_row.texts]
+    schema = inputs.schema
+    last_applied, modified, live = objects
+
+    def steps() -> JSONObject:
+        patch = smp.three_way_patch(last_applied, modified, live, schema)
+        return smp.apply_patch(live, patch, schema)
+
+    job = partial(smp.explain_apply, last_applied, modified, live, schema)
+    inputs.require(correct="set" in {cause.code for cause in job()})
+    return timed(job), timed(steps)
+
+
+def _apply_reversed_tolerations(count: int) -> Turn:
+    tolerations = [{"key": f"k{index}", "operator": "Exists"} for index in range(count)]
+    before = _pod({"tolerations": tolerations})
+    after = _pod({"tolerations": tolerations[::-1]})
+    schema = smp.kubernetes().schema("v1", "Pod")
+    return timed(partial(smp.three_way_apply, before, after, before, schema))
+
+
+def _explain_renamed_variables(count: int) -> Turn:
+    before, after = [
+        _pod({"containers": [{"name": "app", "env": variables}]})
+        for variables in (
+            [{"name": f"{prefix}{index}", "value": "1"} for index in range(count)]
+            for prefix in ("A", "B")
+        )
+    ]
+    schema = smp.kubernetes().schema("v1", "Pod")
+    return timed(partial(smp.explain_apply, before, after, before, schema))
+
+
+def _pod(spec: object) -> dict[str, object]:
+    names = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "app"}}
+    document: dict[str, object] = json.loads(json.dumps({**names, "spec": spec}))
+    return document
 
 
 def _hazards_of_an_apply(inputs: Inputs) -> Turns:
@@ -176,6 +225,7 @@ def _unions_and_enums_of_a_whole_object(inputs: Inputs) -> Turns:
 
 JOBS: Final = (
     Job("three_way_apply", STEPS, _three_way_apply),
+    Job("explain_apply", STEPS, _explain_apply),
     Job("hazards of an apply", WITHOUT_HAZARDS, _hazards_of_an_apply),
     Job("handler.patch", WIRE_APPLY, _patch_request),
     Job("handler.create", JSON_ALONE, _create_request),
@@ -185,11 +235,20 @@ JOBS: Final = (
 )
 
 
+# They are timed with four times as many elements.
+GROWING: Final = (
+    GrowingJob(
+        "three_way_apply, reversed tolerations", FEWER, _apply_reversed_tolerations
+    ),
+    GrowingJob("explain_apply, renamed variables", FEWER, _explain_renamed_variables),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """The times of a job on a case, and of what it is compared with."""
 
-    job: Job
+    job: Job | GrowingJob
     case: str
     ours: Sample
     theirs: Sample
@@ -220,8 +279,13 @@ def section(effort: Effort, cases: Sequence[Case] = CASES) -> Section:
     results: list[Result] = []
     for case in cases:
         results += _measured(Inputs(case), effort)
+    for growing in GROWING:
+        turns = {"ours": growing.prepare(800), "theirs": growing.prepare(200)}
+        samples = in_turns(turns, effort)
+        ours, theirs = samples["ours"], samples["theirs"]
+        results.append(Result(growing, "800 elements", ours, theirs))
     lines: list[str] = []
-    for job in JOBS:
+    for job in (*JOBS, *GROWING):
         rows = [result.cells() for result in results if result.job is job]
         if rows:
             lines += ["", *table(["row", job.name, job.against, "ratio"], rows)]
