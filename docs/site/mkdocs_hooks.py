@@ -20,6 +20,8 @@ from website import browser, pages, plots
 _ROOT: Final = Path(__file__).resolve().parents[2]
 # A link of a page in docs/ itself out of that folder, to a file of the repository.
 _OUT: Final = re.compile(r"\]\(\.\./([\w./-]+)\)")
+# A link of a page of the repository to the copy of a file.
+_COPIED: Final = re.compile(r"\]\(\.\./files/([\w./-]+)\)")
 # A relative link, up to its anchor.
 _RELATIVE: Final = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 # What a browser loads as it shows a page.
@@ -43,9 +45,11 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Add the generated pages, the files that pages link to, and the engine."""
     for path, text in pages.all_pages().items():
         files.append(File.generated(config, path, content=text))
-    for path, page in _PAGES.items():
-        files.append(File.generated(config, path, content=_relinked(page)))
     linked: set[str] = {"LICENSE"}
+    for path, page in _PAGES.items():
+        text = _relinked(page)
+        files.append(File.generated(config, path, content=text))
+        linked.update(_COPIED.findall(text))
     for file in files.documentation_pages():
         if "/" not in file.src_uri:
             linked.update(_OUT.findall(file.content_string))

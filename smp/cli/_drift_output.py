@@ -108,15 +108,15 @@ class DriftTotals(Totals):
 
     def __init__(self, gaps: ReadingGaps, expired: Iterable[ExpiredRule] = ()) -> None:
         super().__init__(number_format=",")
-        self.expired = [*expired]
+        self.expired: list[ExpiredRule] = [*expired]
         self._brief = FleetBrief()
-        self.gaps = gaps
+        self.gaps: ReadingGaps = gaps
         # What has become of findings since the last run.
         self.changes: Counter[Change] = Counter()
         # Of each cluster: the objects that are expected, read and unreadable.
         self._coverage: dict[str, tuple[int, int, int]] = {}
-        self.same = SameObjects()
-        self.reused = 0
+        self.same: SameObjects = SameObjects()
+        self.reused: int = 0
         self._by: dict[str, dict[str, Counter[str]]] = {
             "cluster": {},
             "namespace": {},

@@ -31,10 +31,10 @@ class OwnedPlace:
         element: str = "",
         reached: list[bool] | None = None,
     ) -> None:
-        self.element = element
+        self.element: str = element
         self.reached: list[bool] = [] if reached is None else reached
-        self._shape = shape
-        self._subsets = subsets
+        self._shape: Shape = shape
+        self._subsets: list[FieldSet] = subsets
 
     def member(self, name: str, value: JSON) -> OwnedPlace:
         """Return the place of a member, or this one if it is in an atomic value."""

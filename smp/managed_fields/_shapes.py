@@ -79,16 +79,16 @@ class Shape:
         keys: tuple[str, ...] = (),
         inherited: Field | None = None,
     ) -> None:
-        self.form = form
-        self._shapes = shapes
-        self.type = type_
+        self.form: int = form
+        self._shapes: Shapes = shapes
+        self.type: Type = type_
         # The JSON type of a scalar, or "any".
-        self.scalar = type_.name if isinstance(type_, ScalarType) else "any"
-        self.is_text = self.scalar == "string"
+        self.scalar: str = type_.name if isinstance(type_, ScalarType) else "any"
+        self.is_text: bool = self.scalar == "string"
         # The map keys of a list; a set has none.
-        self.keys = keys
+        self.keys: tuple[str, ...] = keys
         # What an undeclared name means below an object that preserves unknown fields.
-        self.inherited = inherited
+        self.inherited: Field | None = inherited
         # The shapes of declared fields and of elements, which are asked for again and
         # again.
         self._by_name: dict[str, Shape] = {}
