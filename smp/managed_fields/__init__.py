@@ -63,7 +63,9 @@ from smp.managed_fields._owned_paths import (
 from smp.managed_fields._owned_paths import (
     indexed_path,
     owned_path,
-    owned_root,
+)
+from smp.managed_fields._owned_paths import (
+    owned_root as owned_root,
 )
 from smp.managed_fields._owners import (
     extract,
@@ -137,7 +139,6 @@ __all__ = [
     "migrate",
     "migrate_patch",
     "owned_path",
-    "owned_root",
     "owners",
     "owners_of",
     "owners_of_fields",
