@@ -28,7 +28,7 @@ from __future__ import annotations
 from binascii import b2a_base64
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
@@ -132,6 +132,10 @@ def _allowing(allowed: Allowed, steps: Sequence[str]) -> Allowed:
     return {**allowed, steps[0]: _allowing(below, steps[1:])}
 
 
+# Kinds of which a default depends on what may change: completions on parallelism.
+_DEPENDING_DEFAULTS: Final = frozenset({("batch", "Job")})
+
+
 @cache
 def rules_by_kind() -> Mapping[tuple[str, str], tuple[_CompiledRule, ...]]:
     """Return the rules of the table by (group, kind)."""
@@ -165,23 +169,24 @@ def find_changed_immutable_fields(
     if kind not in rules_by_kind() and kind not in UPDATE_RULES:
         return ()
     filled = new
-    if kind in UPDATE_RULES and not is_stored:
-        # A default may depend on what changes (completions of a Job on parallelism).
+    if kind in _DEPENDING_DEFAULTS and not is_stored:
         filled = with_defaults(stored(new, schema, old), schema, old=old)
-    if not any(_compare_objects(kind, old, filled)):
-        return ()
+    found = [*_compare_objects(kind, old, filled)]
+    if len([*_compare_objects(kind, old, filled, of_both=True)]) == len(found):
+        return tuple(found)
     # What is written otherwise, or left out, may be the same as it is stored.
     before = with_defaults(stored(old, schema), schema)
     after = with_defaults(stored(new, schema), schema, old=before)
     # Values are shown as they were written.
     written = {each.path: each for each in _compare_objects(kind, old, new)}
-    found = _compare_objects(kind, before, after)
-    return tuple(written.get(each.path, each) for each in found)
+    as_filled = _compare_objects(kind, before, after)
+    return tuple(written.get(each.path, each) for each in as_filled)
 
 
 def _compare_objects(
-    kind: tuple[str, str], old: JSONObject, new: JSONObject
+    kind: tuple[str, str], old: JSONObject, new: JSONObject, *, of_both: bool = False
 ) -> Iterator[Violation]:
+    """Compare two objects; with ``of_both`` by table, and only in what both have."""
     for each in rules_by_kind().get(kind, ()):
         above, last = each.steps[:-1], each.steps[-1]
         before = as_object(read_at(old, above)).get(last, ABSENT)
@@ -194,7 +199,8 @@ def _compare_objects(
         if each.rule.length:
             lists = as_list(decode(before)), as_list(decode(after))
             if len(lists[0]) != len(lists[1]):
-                yield each.violation(after)
+                if not of_both:
+                    yield each.violation(after)
                 return
             continue
         if each.rule.unordered:
@@ -204,9 +210,9 @@ def _compare_objects(
             for steps in paths:
                 if is_empty(read_at(decode(value), steps)):
                     allowed = _allowing(allowed, steps)
-        if allowed is not None and is_changed(before, after, allowed):
+        if allowed is not None and is_changed(before, after, allowed, of_both=of_both):
             yield each.violation(after)
-    if kind in UPDATE_RULES:
+    if kind in UPDATE_RULES and not of_both:
         yield from UPDATE_RULES[kind](old, new)
 
 

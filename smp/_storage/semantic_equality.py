@@ -12,7 +12,6 @@ from smp._values.values import (
     ABSENT,
     JSON,
     Absent,
-    JSONObject,
     as_list,
     as_object,
     same,
@@ -21,6 +20,8 @@ from smp._values.values import (
 # What may change: an object with the names below, or None for all of a value.
 Allowed: TypeAlias = "dict[str, Allowed] | None"
 _NOTHING: Final[dict[str, Allowed]] = {}
+# How texts begin that are read before they are compared.
+_OF_NUMBERS: Final = frozenset("+-.:0123456789")
 # Fields with quantities, in a map or alone.
 _QUANTITIES: Final = frozenset(
     {"capacity", "divisor", "limits", "overhead", "requests", "sizeLimit"}
@@ -51,50 +52,55 @@ def is_changed(
     allowed: dict[str, Allowed] = _NOTHING,
     *,
     is_quantity: bool = False,
+    of_both: bool = False,
 ) -> bool:
     """Tell whether a value changed elsewhere than where it may.
+
+    With ``of_both`` only what both have counts, and differs however it is written: a
+    server that fills in defaults, and spells what it stores, does not make it equal.
 
     Go: k8s.io/apimachinery, api/equality, Semantic.DeepEqual.
     """
     if old is new:
         return False
     old, new = decode(old), decode(new)
+    if of_both and (type(old) is not type(new) or is_empty(old) or is_empty(new)):
+        return False
     if isinstance(old, dict) or isinstance(new, dict):
-        for value in (old, new):
-            if not (isinstance(value, dict) or is_empty(value)):
+        if not all(isinstance(each, dict) or is_empty(each) for each in (old, new)):
+            return True
+        for name in {**as_object(old), **as_object(new)}:
+            below = allowed.get(name, _NOTHING)
+            if below is not None and is_changed(
+                as_object(old).get(name, ABSENT),
+                as_object(new).get(name, ABSENT),
+                below,
+                is_quantity=is_quantity or name in _QUANTITIES,
+                of_both=of_both,
+            ):
                 return True
-        return _is_object_changed(
-            as_object(old), as_object(new), allowed, is_quantity=is_quantity
-        )
+        return False
     if isinstance(old, list) or isinstance(new, list):
         below = allowed.get("*", _NOTHING)
         elements, others = as_list(old), as_list(new)
         if below is None or len(elements) != len(others):
-            return below is not None
+            return below is not None and not of_both
         pairs = zip(elements, others, strict=True)
-        return any(is_changed(before, after, below) for before, after in pairs)
+        return any(
+            is_changed(before, after, below, of_both=of_both) for before, after in pairs
+        )
     if same(old, new) or (is_empty(old) and is_empty(new)):
         return False
-    return not (is_quantity and _are_equal_quantities(old, new))
+    return not (is_quantity and _are_equal_quantities(old, new)) and (
+        not of_both or _has_one_spelling(old) or _has_one_spelling(new)
+    )
 
 
-def _is_object_changed(
-    old: JSONObject,
-    new: JSONObject,
-    allowed: dict[str, Allowed],
-    *,
-    is_quantity: bool,
-) -> bool:
-    for member in {**old, **new}:
-        below = allowed.get(member, _NOTHING)
-        if below is not None and is_changed(
-            old.get(member, ABSENT),
-            new.get(member, ABSENT),
-            below,
-            is_quantity=is_quantity or member in _QUANTITIES,
-        ):
-            return True
-    return False
+def _has_one_spelling(value: JSON | Absent) -> bool:
+    """Tell whether a scalar can be no quantity, time, address or base64 with breaks."""
+    if isinstance(value, str):
+        return value[0] not in _OF_NUMBERS and "\n" not in value
+    return True
 
 
 def _are_equal_quantities(old: JSON | Absent, new: JSON | Absent) -> bool:
