@@ -78,8 +78,8 @@ class AdmissionReviewer:
         """Ask validating policies and webhooks; ``new`` is None for a deletion."""
         if self._target.subresource == "scale":
             resource = self._target.resource
-            old = subresources.readable_scale_of(old, resource) if old else None
-            new = subresources.readable_scale_of(new, resource) if new else None
+            old = subresources.scale_of(old, resource) if old else None
+            new = subresources.scale_of(new, resource) if new else None
         request = self._describe(old, new)
         verdict = judge(self._configurations.policies, request, self._find_objects)
         self._keep(verdict)
