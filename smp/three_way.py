@@ -21,6 +21,7 @@ from smp._storage.update import (
     UpdateRequest,
     as_stored,
     drop_by_strategy,
+    drop_status,
     normalize_update,
 )
 from smp._strategic import KUBECTL_PRECONDITIONS
@@ -337,6 +338,7 @@ class _StrategicApply(_Apply):
         # Where nothing is to be deleted, nothing can be left.
         applied = base if base and computed.deletes else {}
         kept = drop_by_strategy(result, schema, live)
+        kept = drop_status(kept, manifest, schema, live)
         unmet = strategic.unmet_paths(applied, manifest, kept, schema, computed.met)
         # What kubectl sends besides changes nothing.
         kubectl_patch = strategic.add_whole_objects(

@@ -42,6 +42,7 @@ from smp._storage.typed_storage import (
 )
 from smp._values.values import (
     ABSENT,
+    JSON,
     JSONArray,
     JSONObject,
     as_list,
@@ -398,7 +399,13 @@ _STORED_OF_ELEMENTS: Final = {
 _KEPT_SPEC: Final = frozenset(
     {
         # Go: pkg/registry/certificates/certificates, PrepareForUpdate.
-        ("certificates.k8s.io/v1", "CertificateSigningRequest"),
+        ("certificates.k8s.io", "CertificateSigningRequest"),
+    }
+)
+_KEEPS_STATUS: Final = frozenset(
+    {
+        # A kubelet registers its node and reports its status in one request.
+        ("", "Node"),
     }
 )
 
@@ -413,6 +420,41 @@ def put_at_rest(
     return stored(drop_by_strategy(obj, schema, old), schema, old, at_rest=True)
 
 
+def drop_status(
+    obj: JSONObject, asked: JSONObject, schema: Schema, old: JSONObject | None = None
+) -> JSONObject:
+    """Return an object of a built-in kind with the status that its server keeps.
+
+    Only the subresource writes a status. What tools generate into a manifest, such as
+    ``status: {loadBalancer: {}}``, is left: ``asked`` is the manifest, and it asks for
+    nothing. Go: PrepareForCreate and PrepareForUpdate.
+    """
+    kind = (schema.api_version.rpartition("/")[0], schema.kind)
+    creates_with_status = old is None and kind in _KEEPS_STATUS
+    if not schema.kind or schema.is_custom or isinstance(schema.type, AnyType):
+        return obj
+    if creates_with_status or not _asks_for_anything(asked.get("status")):
+        return obj
+    rest = {name: value for name, value in obj.items() if name != "status"}
+    if old is not None and "status" in old:
+        return {**rest, "status": old["status"]}
+    return rest
+
+
+def _asks_for_anything(value: JSON) -> bool:
+    """Tell whether a value has a leaf that is not the zero value of its type."""
+    pending: JSONArray = [value]
+    while pending:
+        each = pending.pop()
+        if isinstance(each, dict):
+            pending += each.values()
+        elif isinstance(each, list):
+            pending += each
+        elif each:
+            return True
+    return False
+
+
 def drop_by_strategy(
     obj: JSONObject, schema: Schema, old: JSONObject | None = None
 ) -> JSONObject:
@@ -423,7 +465,8 @@ def drop_by_strategy(
     kind = (schema.api_version, schema.kind)
     if kind == ("v1", "Service"):
         return drop_fields_of_service(old or {}, obj)
-    if kind in _KEPT_SPEC and old and "spec" in old:
+    group, _, _ = schema.api_version.rpartition("/")
+    if (group, schema.kind) in _KEPT_SPEC and old and "spec" in old:
         return obj if obj.get("spec") is old["spec"] else {**obj, "spec": old["spec"]}
     name, fields = _STORED_OF_ELEMENTS.get(kind, ("", ()))
     elements = as_list(obj.get(name))

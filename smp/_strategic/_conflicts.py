@@ -62,7 +62,8 @@ def conflicts(
     into a field without a schema, and ObjectError for lists that cannot be compared.
     """
     rule = ConflictRule(retained=retained)
-    rule.walk = Walk(plan_of(schema.types, EVERY_TYPE), [rule])
+    # What both sides share is compared as well: it may be what raises an error.
+    rule.walk = Walk(plan_of(schema.types, EVERY_TYPE), [rule], whole=True)
     rule.walk.run(right, left, schema.type)
     return rule.conflicts
 

@@ -14,6 +14,7 @@ from smp._storage.update import (
     UpdateRequest,
     as_stored,
     decode_object,
+    drop_status,
     normalize_before_defaults,
     normalize_update,
     predict_refusals,
@@ -108,7 +109,10 @@ class ObjectOperation(msgspec.Struct, frozen=True):
                 defaulted=True,
             ),
         )
-        after, found = self._receive(created.object, None, created.violations)
+        kept = drop_status(created.object, new, lenient)
+        is_kept = kept is created.object
+        unmet = () if is_kept else (ApplyWarning(UNMET, Path(("status",)), _UNMET),)
+        after, found = self._receive(kept, None, created.violations)
         return ObjectOutcome(
             identity=self.entry.identity,
             place=self.entry.place,
@@ -117,7 +121,7 @@ class ObjectOperation(msgspec.Struct, frozen=True):
             type_=lenient.type,
             patch=new,
             notes=tuple(change_notes((*chosen.changes, *created.changes), settings)),
-            warned=(*chosen.warnings, *created.warnings, *found),
+            warned=(*chosen.warnings, *created.warnings, *found, *unmet),
             configuration=new,
         )
 

@@ -82,6 +82,12 @@ LINT: Final[dict[str, Meaning]] = {
         "",
         "Go: k8s.io/kubernetes, pkg/apis/*/validation",
     ),
+    "ignored-status": Meaning(
+        "an API server drops the status of a manifest",
+        "remove it; only the subresource status writes it",
+        "Go: PrepareForCreate of the strategy of the kind",
+        "warning",
+    ),
     "unchecked-rule": Meaning(
         "{message}",
         "ask a server: it evaluates the rule, or refuses it by its cost",

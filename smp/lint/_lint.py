@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from smp import custom_resources
 from smp._storage.defaults import with_defaults
 from smp._storage.enums import validate_enums
-from smp._storage.update import STOCK_PROFILE, predict_refusals
+from smp._storage.update import STOCK_PROFILE, drop_status, predict_refusals
 from smp._strategic import DELETE, is_directive
 from smp._values.last_applied import last_applied_configuration
 from smp._values.plain import over_json, plain
@@ -134,6 +134,8 @@ def _of_manifest(value: JSONObject, schema: Schema) -> Iterator[Hazard]:
     yield from misfits
     yield from enums
     yield from by_definition
+    if drop_status(value, value, schema) is not value:
+        yield finding("ignored-status", Path(("status",)), "manifest")
     # A server validates what it has decoded, with the defaults that it fills in.
     if all(misfit.code == "unknown-field" for misfit in misfits):
         refused = [hazard.path for hazard in (*enums, *by_definition)]

@@ -348,3 +348,15 @@ def test_a_hundred_thousand_elements_compose() -> None:
     ]
     with time_limit():
         assert same(apply_patch(live, compose_patches(patches, WIDE), WIDE), backwards)
+
+
+def test_conflicts_do_not_depend_on_what_patches_share() -> None:
+    schema = kubernetes().schema("apps/v1", "Deployment")
+    pod: JSONObject = {"containers": [{"image": "x"}], "volumes": [{"emptyDir": {}}]}
+    patch: JSONObject = {"spec": {"template": {"spec": pod}}}
+    paths: list[str] = []
+    for other in (patch, copy.deepcopy(patch)):
+        with pytest.raises(SmpError) as caught:
+            find_conflicts(patch, other, schema)
+        paths.append(str(caught.value.path))
+    assert paths == ["spec.template.spec.containers[0]"] * 2

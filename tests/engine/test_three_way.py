@@ -405,3 +405,45 @@ def test_a_default_is_no_drift() -> None:
     result = smp.three_way_apply(before, modified, live, schema, defaults=True)
     assert as_object(result.object["spec"])["dnsPolicy"] == "ClusterFirst"
     assert result.converged
+
+
+UNMET_STATUS: list[tuple[str, str, JSONObject, JSONObject, list[str]]] = [
+    ("apps/v1", "Deployment", {}, {"status": {"replicas": 3}}, ["status.replicas"]),
+    (
+        "apps/v1",
+        "Deployment",
+        {"status": {"replicas": 2}},
+        {"status": {"replicas": 3}},
+        ["status.replicas"],
+    ),
+    (
+        "apps/v1",
+        "Deployment",
+        {"status": {"replicas": 3}},
+        {"status": {"replicas": 3}},
+        [],
+    ),
+    ("apps/v1", "Deployment", {"status": {"replicas": 3}}, {"status": {}}, []),
+    # What generators write asks for nothing.
+    ("v1", "Service", {}, {"status": {"loadBalancer": {}}}, []),
+    ("v1", "Node", {}, {"status": {"phase": "Ready"}}, ["status.phase"]),
+    (
+        "certificates.k8s.io/v1",
+        "CertificateSigningRequest",
+        {"spec": {"request": "YQ==", "signerName": "a/b"}},
+        {"spec": {"request": "YQ==", "signerName": "a/c"}},
+        ["spec.signerName"],
+    ),
+]
+
+
+def test_a_field_that_the_server_keeps_as_it_is_is_unmet() -> None:
+    # Go: PrepareForUpdate of the strategies in pkg/registry.
+    failures: list[object] = []
+    for api_version, kind, live, modified, unmet in UNMET_STATUS:
+        schema = smp.kubernetes().schema(api_version, kind)
+        result = smp.three_way_apply(None, modified, live, schema)
+        found = [str(path) for path in result.unmet]
+        if found != unmet:
+            failures.append((kind, modified, found))
+    assert not failures

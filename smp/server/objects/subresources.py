@@ -74,11 +74,6 @@ class NoReplicasError(InternalFailureError):
     default_code = "no-replicas"
 
 
-# The resources whose spec no update changes, whatever it says (Go: PrepareForUpdate of
-# pkg/registry/certificates/certificates).
-_KEPT_SPEC: Final = frozenset({("certificates.k8s.io", "certificatesigningrequests")})
-
-
 def on_create(obj: JSONObject, resource: Resource) -> JSONObject:
     """Return a new object without the status, which only its subresource sets."""
     if not resource.status or resource.key in _CREATED_WITH_STATUS:
@@ -92,8 +87,6 @@ def on_update(old: JSONObject, new: JSONObject, resource: Resource) -> JSONObjec
     "PUT/POST/PATCH requests to the custom resource ignore changes to the status
     stanza."
     """
-    if resource.key in _KEPT_SPEC and "spec" in old:
-        new = {**new, "spec": old["spec"]}
     if not resource.status:
         return new
     return set_status(new, old.get("status", ABSENT))
