@@ -119,7 +119,7 @@ ELSEWHERE: Final = {
     ): "project/test_command_names.py",
     ("lint.md", "$ smp lint"): "cli/test_cli_lint.py",
     ("reports.md", "$ smp apply"): _SHOWN,
-    ("server.md", "smp serve --host"): "server/test_server_cli.py",
+    ("serve.md", "smp serve --host"): "server/test_server_cli.py",
     ("testing.md", "package operator"): "testing/test_testing_examples.py",
     ("testing.md", "smp serve --background"): "testing/test_testing_examples.py",
     ("tutorial.md", "$ smp apply"): _SHOWN,
@@ -174,7 +174,7 @@ def test_each_block_is_in_one_of_the_tables() -> None:
 def test_the_test_of_another_file_is_there(page: str, test: str) -> None:
     text = (ROOT / "tests" / test).read_text()
     folder, _, name = page.rpartition("/")
-    by_hand = ("installation.md", "server.md")
+    by_hand = ("installation.md", "serve.md")
     assert name in text or (folder and folder in text) or page in by_hand
 
 
@@ -556,9 +556,9 @@ RUN: Final[dict[tuple[str, str], Callable[[Block, Path], None]]] = {
     ("howto/pipeline.md", "git worktree"): compared_in_pipeline,
     ("howto/pipeline.md", "kubectl get"): applied_in_pipeline,
     ("lint.md", "ports:"): ignored,
-    ("server.md", "$ export KUBECONFIG"): session,
-    ("server.md", "$ kubectl apply --server-side"): session,
-    ("server.md", "pip install '.[server]'"): served,
+    ("serve.md", "$ export KUBECONFIG"): session,
+    ("serve.md", "$ kubectl apply --server-side"): session,
+    ("serve.md", "pip install '.[server]'"): served,
     ("server.md", "properties:"): union_of_definition,
     ("server.md", "types:"): union_of_overlay,
 }

@@ -135,7 +135,7 @@ _VIOLATIONS_HEAD: Final = """
 
 What an API server would refuse: `violations` of the result of an apply, of
 `smp.validate_unions` and `smp.validate_enums`, and the causes of a Status that
-[the handler](../handler.md) and [the server](../server.md) answer. The message of each
+[the handler](../handler.md) and [the server](../serve.md) answer. The message of each
 has the words of the server, and names the value and what may stand there.
 
 | code | means | remedy | source |
