@@ -1,6 +1,6 @@
 """What the API server of a test suite costs: its start, and each test.
 
-    python benchmarks/fixtures.py --docs docs/testing.md
+    python benchmarks/fixtures.py --docs docs/performance.md
 
 puts the figures into the documentation. The cost of a test is what the fixture does
 before and after it, and not what the test itself asks of the server.
@@ -99,7 +99,7 @@ def main() -> None:
     options = parser.parse_args()
     from benchmarks.report import Section, written_into  # noqa: PLC0415  # see below
 
-    section = Section("figures", "The server of a test", figures(), None)
+    section = Section("fixtures", "The server of a test", figures(), None)
     print("\n".join(section.lines))
     if options.docs:
         options.docs.write_text(written_into(options.docs.read_text(), [section]))

@@ -101,7 +101,7 @@ def about_the_union(type_name: str, causes: Causes) -> Causes:
 
 
 def difference(type_name: str, theirs: Causes, ours: Causes) -> str:
-    """Name the difference between a server's causes and ours, as docs/unions.md."""
+    """Name how causes of a server and ours differ, by docs/union_types.md."""
     if theirs == ours:
         return "none"
     theirs, ours = without_values(theirs), without_values(ours)
@@ -146,7 +146,7 @@ def test_an_object_is_refused_as_by_the_server(profile: str) -> None:
         differences[named] += 1
         refused[line["type"]] += "refused" in line
     assert verdicts == {True: 2032, False: 107}
-    # docs/unions.md has a reason for each.
+    # docs/union_types.md has a reason for each.
     assert differences == {
         "none": 1811,
         "a printed value": 20,

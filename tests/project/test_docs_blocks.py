@@ -139,7 +139,7 @@ NOT_RUN: Final = {
     ("server.md", "python benchmarks/attacks.py"): _MEASURES,
     ("server.md", "python benchmarks/server.py"): _MEASURES,
     ("testing.md", "pip install"): _INSTALLS,
-    ("testing.md", "python benchmarks/fixtures.py"): _MEASURES,
+    ("performance.md", "python benchmarks/fixtures.py"): _MEASURES,
     ("tutorial.md", "python3 -m venv"): _INSTALLS,
 }
 

@@ -53,6 +53,19 @@ def test_every_page_is_in_the_navigation() -> None:
     assert sorted(listed) == sorted({*written, *generated(), *COPIED})
 
 
+def test_the_pages_for_users_are_short() -> None:
+    """All that the navigation has before the generated reference, without blocks."""
+    navigation = (DOCS / "site" / "mkdocs.yml").read_text().partition("\nnav:\n")[2]
+    users, reference, _ = navigation.partition("\n  - Reference:\n")
+    assert reference
+    words = {}
+    for page in re.findall(r": ([\w/]+\.md)$", users, re.MULTILINE):
+        text = (DOCS / page).read_text()
+        prose = re.sub(r"^ *```.*?^ *```", "", text, flags=re.MULTILINE | re.DOTALL)
+        words[page] = len(prose.split())
+    assert sum(words.values()) <= 30_000, words
+
+
 def test_the_reference_has_every_public_name() -> None:
     listed = [name for names in pages.PYTHON.values() for name in names]
     modules = {f"smp.{name}" for name in MODULES}
