@@ -26,10 +26,7 @@ def require_options(
     of Python, of which bool is no int.
     """
     for name, texts in choices.items():
-        value = getattr(options, name)
-        if not isinstance(value, str) or value not in texts:
-            listed = ", ".join(map(repr, texts))
-            raise _invalid(f"{name} is one of {listed}, not {show(value)}")
+        require_choice(name, getattr(options, name), texts)
     for name, classes in types.items():
         value = getattr(options, name)
         is_boolean = isinstance(value, bool)
@@ -37,6 +34,13 @@ def require_options(
             wanted = " or ".join(each.__name__ for each in classes)
             wanted = wanted.replace("NoneType", "None")
             raise _invalid(f"{name} is {wanted}, not {show(value)}")
+
+
+def require_choice(name: str, value: object, texts: Collection[str]) -> None:
+    """Raise SmpError (code invalid-option) for what is not one of some texts."""
+    if not isinstance(value, str) or value not in texts:
+        listed = ", ".join(map(repr, texts))
+        raise _invalid(f"{name} is one of {listed}, not {show(value)}")
 
 
 def _invalid(problem: str) -> SmpError:

@@ -14,14 +14,18 @@ from smp.cases._case import (
     Failure,
     Result,
     SpecCase,
-    expectations,
-    last_applied,
     parse,
-    patches,
 )
-from smp.cases._run import CaseOutcome, Difference, run, schema_of
-from smp.cases._servers import changed_by, refused_by
-from smp.cases._steps import in_order, step_time, with_results
+from smp.cases._case import expectations as expectations
+from smp.cases._case import last_applied as last_applied
+from smp.cases._case import patches as patches
+from smp.cases._run import CaseOutcome, Difference, run
+from smp.cases._run import schema_of as schema_of
+from smp.cases._servers import changed_by as changed_by
+from smp.cases._servers import refused_by as refused_by
+from smp.cases._steps import in_order as in_order
+from smp.cases._steps import step_time as step_time
+from smp.cases._steps import with_results as with_results
 from smp.cases._update import corrected, updated_text
 
 __all__ = [
@@ -36,17 +40,8 @@ __all__ = [
     "Failure",
     "Result",
     "SpecCase",
-    "changed_by",
     "corrected",
-    "expectations",
-    "in_order",
-    "last_applied",
     "parse",
-    "patches",
-    "refused_by",
     "run",
-    "schema_of",
-    "step_time",
     "updated_text",
-    "with_results",
 ]

@@ -38,47 +38,39 @@ if TYPE_CHECKING:
     from smp.custom_resources._definition import definition_violations
     from smp.custom_resources._expressions import (
         BudgetError,
-        Expression,
         ExpressionError,
-        bind_variables,
-        compile_policy_expression,
-        find_names,
         is_installed,
     )
-    from smp.custom_resources._patterns import compiled_pattern
-    from smp.custom_resources._table import SchemaPlace
-    from smp.custom_resources._validate import (
-        Unchecked,
-        prepared_violations,
-        unchecked,
-        validate,
-        value_violations,
+    from smp.custom_resources._expressions import Expression as Expression
+    from smp.custom_resources._expressions import bind_variables as bind_variables
+    from smp.custom_resources._expressions import (
+        compile_policy_expression as compile_policy_expression,
     )
+    from smp.custom_resources._expressions import find_names as find_names
+    from smp.custom_resources._patterns import compiled_pattern as compiled_pattern
+    from smp.custom_resources._table import SchemaPlace as SchemaPlace
+    from smp.custom_resources._validate import Unchecked, unchecked, validate
+    from smp.custom_resources._validate import (
+        prepared_violations as prepared_violations,
+    )
+    from smp.custom_resources._validate import value_violations as value_violations
 
 __all__ = [
     "JSON_PATCH",
     "MERGE_PATCH",
     "STRATEGIC_MERGE_PATCH",
     "BudgetError",
-    "Expression",
     "ExpressionError",
     "Guard",
     "Patch",
     "PatchForm",
-    "SchemaPlace",
     "Unchecked",
-    "bind_variables",
-    "compile_policy_expression",
-    "compiled_pattern",
     "definition_violations",
-    "find_names",
     "form_of",
     "is_installed",
-    "prepared_violations",
     "three_way_json_merge_patch",
     "unchecked",
     "validate",
-    "value_violations",
 ]
 
 # What judges objects is loaded when it is first used: patches do without.

@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from smp._values import names
+from smp._values.plain import over_json, require_object, require_object_or_none
 from smp._values.values import (
     ABSENT,
     JSON,
@@ -52,7 +53,6 @@ from smp.custom_resources._schema_rules import (
 from smp.custom_resources._structure import MOST_VIOLATIONS
 from smp.custom_resources._table import EMBEDDED, PRESERVE, SchemaPlace
 from smp.custom_resources._validate import value_violations
-from smp.errors import bounded
 from smp.paths import Path
 from smp.schema.rewrite import rewrite
 from smp.schema.structural import prune_value
@@ -63,7 +63,7 @@ _KEPT: Final = ("default", PRESERVE)
 _NAME: Final = Path(("metadata", "name"))
 
 
-@bounded("the CustomResourceDefinition")
+@over_json("the CustomResourceDefinition", "definition", "old")
 def definition_violations(
     definition: dict[str, Any],
     old: dict[str, Any] | None = None,
@@ -80,6 +80,8 @@ def definition_violations(
     rule of which nothing is known. Raises SchemaError for what is no schema, and
     DepthError. Source: Go, apiextensions-apiserver, pkg/apis/apiextensions/validation.
     """
+    definition = require_object("definition", definition)
+    old = require_object_or_none("old", old)
     found: list[Violation] = []
     for violation in _Judge(definition, old, rules=rules).violations():
         path = find_written_path(violation.path) if written else violation.path

@@ -32,6 +32,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from smp import merge_patch
+from smp._values.plain import over_json, require_object
 from smp._values.values import (
     ABSENT,
     JSON,
@@ -42,7 +43,6 @@ from smp._values.values import (
     check_depth,
     same,
 )
-from smp.errors import bounded
 from smp.paths import Path
 from smp.schema.model import ANY_FIELD, Field, ObjectType, Schema, Type
 
@@ -102,13 +102,15 @@ class _Change(msgspec.Struct, frozen=True):
         return _has(self.new, _is_null)
 
 
-@bounded("the object")
+@over_json("the object", "live", "obj")
 def form_of(live: JSONObject, obj: JSONObject, schema: Schema) -> PatchForm:
     """Return the patch that leads a server from the live object to another one.
 
     Applied to the live object, it leads to the other one exactly. An atomic map is
     replaced as a whole. Raises DepthError.
     """
+    live = require_object("live", live)
+    obj = require_object("obj", obj)
     check_depth(live)
     check_depth(obj)
     changes = [*_changes(live, obj, schema.type, Path())]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from smp._values.plain import over_json, require_object
 from smp._values.values import (
     ABSENT,
     JSON,
@@ -17,7 +18,7 @@ from smp._values.values import (
     drop_nulls,
     same,
 )
-from smp.errors import bounded
+from smp.errors import ObjectError
 
 # Go's encoding/json prints a float without an exponent below this number.
 _FIRST_WITH_EXPONENT: Final = 1e21
@@ -25,7 +26,7 @@ _FIRST_WITH_EXPONENT: Final = 1e21
 _EXACT: Final = 2**53
 
 
-@bounded("the object")
+@over_json("the object", "last_applied", "modified", "live")
 def three_way_json_merge_patch(
     last_applied: JSONObject, modified: JSONObject, live: JSONObject
 ) -> JSONObject:
@@ -34,6 +35,9 @@ def three_way_json_merge_patch(
     What the modified configuration adds to live or changes in it, and a null for what
     it no longer has of the last-applied one. Lists are sent as a whole.
     """
+    last_applied = require_object("last_applied", last_applied)
+    modified = require_object("modified", modified)
+    live = require_object("live", live)
     for obj in (last_applied, modified, live):
         check_depth(obj)
     changes = _additions(_diff(_as_floats(live), _as_floats(modified)))
@@ -58,7 +62,11 @@ def _as_float(value: JSON) -> JSON:
         return int(value) if value.is_integer() else value
     # A bool is an int to Python, and is not beyond any number.
     if isinstance(value, int) and abs(value) > _EXACT:
-        rounded = float(value)
+        try:
+            rounded = float(value)
+        except OverflowError:
+            # Go: UnmarshalTypeError, "cannot unmarshal number".
+            raise ObjectError("a number is out of range", code="not-json") from None
         return int(rounded) if abs(rounded) < _FIRST_WITH_EXPONENT else rounded
     return value
 

@@ -21,6 +21,7 @@ from smp._values.values import (
     Absent,
     JSONArray,
     JSONObject,
+    NotPlainError,
     as_list,
     printed,
     same,
@@ -180,7 +181,10 @@ def _kind_of(value: JSON) -> str:
     # Go decodes an integer that is none of 64 bits as a float.
     if type(value) is int and not -_INT64 <= value < _INT64:
         return "number"
-    return _KINDS[type(value)]
+    kind = _KINDS.get(type(value))
+    if kind is None:
+        raise NotPlainError
+    return kind
 
 
 def go_number(value: float) -> float:

@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from smp._values.extras import extra_hint
+from smp._values.plain import over_json, require_object, require_object_or_none
 from smp._values.values import ABSENT, JSON, Absent, JSONObject, as_object
 from smp.custom_resources import _expressions as expressions
 from smp.custom_resources import _patterns as patterns
@@ -176,17 +177,17 @@ def validator_of(schema: JSONObject) -> StructuralValidator:
     return validator
 
 
-@bounded("the schema")
+@over_json("the schema", "structural")
 def unchecked(structural: JSONObject) -> Unchecked:
     """Return how many rules of a schema cannot be checked, and what to install.
 
     It is false where there are none, and its text is a sentence. Rules need the extra
     ``cel``, and patterns RE2, which comes with it. Raises DepthError.
     """
-    return validator_of(structural).unchecked()
+    return validator_of(require_object("structural", structural)).unchecked()
 
 
-@bounded("the object")
+@over_json("the object", "obj", "old")
 def validate(
     obj: dict[str, Any],
     schema: Schema,
@@ -207,7 +208,8 @@ def validate(
     structural = schema.structural
     if structural is None:
         return ()
-    given = obj
+    given = require_object("obj", obj)
+    old = require_object_or_none("old", old)
     subresources = schema.subresources
     is_new = old is None and subresources.get("status") is not None
     if is_new and "status" in given:

@@ -7,20 +7,20 @@ integers.
 
 from smp.documents._chunks import Chunk, chunks
 from smp.documents._json import dump_json
-from smp.documents._lists import flattened
+from smp.documents._lists import flattened as flattened
 from smp.documents._operations import (
     Document,
-    FirstDocument,
     dump_kyaml,
     dump_yaml,
-    head_of,
     parse,
     read,
-    read_first,
     read_one,
-    resolve,
-    yaml_lines,
 )
+from smp.documents._operations import FirstDocument as FirstDocument
+from smp.documents._operations import head_of as head_of
+from smp.documents._operations import read_first as read_first
+from smp.documents._operations import resolve as resolve
+from smp.documents._operations import yaml_lines as yaml_lines
 from smp.documents._positions import Position, Positions, positions
 from smp.documents._text import MAX_BYTES, MAX_DEPTH
 
@@ -29,20 +29,14 @@ __all__ = [
     "MAX_DEPTH",
     "Chunk",
     "Document",
-    "FirstDocument",
     "Position",
     "Positions",
     "chunks",
     "dump_json",
     "dump_kyaml",
     "dump_yaml",
-    "flattened",
-    "head_of",
     "parse",
     "positions",
     "read",
-    "read_first",
     "read_one",
-    "resolve",
-    "yaml_lines",
 ]

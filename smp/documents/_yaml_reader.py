@@ -45,6 +45,8 @@ from smp.errors import DocumentError
 
 # Compiled, where the library was installed with libyaml.
 LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# libyaml 0.2.6 has the limit of MAX_DEPTH as well, and looks some tokens ahead.
+_NESTED: Final = "exceeded maximum nesting depth"
 # How many characters aliases may add: a constant, and some for each byte of the text.
 _EXPANSION: Final = 2**20
 _EXPANSION_PER_BYTE: Final = 10
@@ -108,6 +110,8 @@ def parse_first(text: Text) -> tuple[JSON, tuple[str, ...]]:
             if builder.documents:
                 break
     except yaml.MarkedYAMLError as error:
+        if error.problem == _NESTED:
+            raise _too_deep() from None
         raise DocumentError(_go_problem(error), code="invalid-yaml") from None
     except ReaderError as error:
         raise DocumentError(f"{error.reason}", code="invalid-yaml") from None
@@ -229,10 +233,7 @@ class _Builder:
 
     def _check_depth(self, depth: int) -> None:
         if len(self.open) + depth > MAX_DEPTH:
-            raise DocumentError(
-                f"the document is nested more than {MAX_DEPTH} levels deep",
-                code="too-deep",
-            )
+            raise _too_deep()
 
 
 _HANDLERS: Final[dict[type[yaml.Event], Callable[..., None]]] = {
@@ -288,6 +289,8 @@ class _Mark(Protocol):
 
 def _syntax_error(error: yaml.MarkedYAMLError, text: Text) -> DocumentError:
     mark = error.problem_mark or error.context_mark
+    if error.problem == _NESTED:
+        return text.placed(_too_deep(), mark.line + 1 if mark else None)
     hint = ""
     if mark:
         # YAML 1.2, section 6.1: indentation may not contain tab characters.
@@ -297,6 +300,12 @@ def _syntax_error(error: yaml.MarkedYAMLError, text: Text) -> DocumentError:
             hint = "indent with spaces, not tabs"
     problem = f"not YAML: {error.problem or error.context}"
     return _placed(DocumentError(problem, code="invalid-yaml", hint=hint), mark, text)
+
+
+def _too_deep() -> DocumentError:
+    return DocumentError(
+        f"the document is nested more than {MAX_DEPTH} levels deep", code="too-deep"
+    )
 
 
 def _placed(error: DocumentError, mark: _Mark | None, text: Text) -> DocumentError:

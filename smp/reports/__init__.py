@@ -24,7 +24,10 @@ from smp.reports._printing import (
     printed,
     printer_of,
 )
-from smp.reports._totals import Totals, list_counts, number, sort_counts
+from smp.reports._totals import Totals
+from smp.reports._totals import list_counts as list_counts
+from smp.reports._totals import number as number
+from smp.reports._totals import sort_counts as sort_counts
 
 __all__ = [
     "FORMATS",
@@ -41,9 +44,6 @@ __all__ = [
     "Totals",
     "Verdict",
     "finding_of_cause",
-    "list_counts",
-    "number",
     "printed",
     "printer_of",
-    "sort_counts",
 ]

@@ -17,6 +17,10 @@ from typing import (
 
 import msgspec
 
+from smp._values.options import require_choice
+from smp._values.plain import plain
+from smp._values.values import NotPlainError
+from smp.errors import bounded
 from smp.reports._model import ObjectReport
 
 ItemT = TypeVar("ItemT")
@@ -24,6 +28,8 @@ Format: TypeAlias = Literal[
     "text", "json", "sarif", "junit", "gitlab", "markdown", "html"
 ]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
+# What of a report is JSON.
+_VALUES: Final = ("last_applied", "live", "desired", "result", "patch")
 
 
 class Composition(Protocol):
@@ -110,14 +116,26 @@ def printed(
 
     ``title`` is the heading of the formats that have one. JSON, SARIF, JUnit, GitLab's
     list and text are written object by object; Markdown and HTML begin with a summary,
-    so they wait for the last object. Raises ValueError for a format that is not one of
-    FORMATS, and ReportError where the packages of the format are not installed.
+    so they wait for the last object. Raises SmpError for a format that is not one of
+    FORMATS (code invalid-option), or whose packages are not installed; ObjectError and
+    DepthError for an object of a report that is not JSON, or too deep.
     """
     printer = printer_of(format_, title=title)
     composition = printer.begin()
     for report in reports:
-        yield from composition.add(printer.piece(report))
+        yield from composition.add(_piece_of(report, printer))
     yield from composition.end()
+
+
+@bounded("the object")
+def _piece_of(report: ObjectReport, printer: Printer) -> str:
+    """Return the piece of a report that anybody may have made."""
+    try:
+        return printer.piece(report)
+    except (AttributeError, NotPlainError, TypeError):
+        # Its objects may be of other types, see smp._values.plain.
+        values = {name: plain(getattr(report, name)) for name in _VALUES}
+        return printer.piece(msgspec.structs.replace(report, **values))
 
 
 def printer_of(
@@ -127,9 +145,7 @@ def printer_of(
 
     ``brief`` is asked behind the last object; the page of HTML begins with it.
     """
-    if format_ not in FORMATS:
-        names = ", ".join(FORMATS)
-        raise ValueError(f"the formats are {names}, not {format_!r}")
+    require_choice("format", format_, FORMATS)
     # The module of a format is loaded when it is printed.
     module = import_module(f"smp.reports._{format_}")
     options = {"brief": brief} if brief is not None and format_ == "html" else {}

@@ -9,9 +9,20 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.fuzz import run
+from tests.support.hostile import OWN_CALLS, arguments_of, public_functions
+from tests.support.hostile_values import Hostile
 
 FEW = 2_000
 MANY = 10_000
+
+
+def test_every_public_function_has_a_call() -> None:
+    functions = public_functions()
+    assert {*OWN_CALLS} <= functions.keys()
+    for name, function in functions.items():
+        if name not in OWN_CALLS:
+            # A parameter that nothing is known to be made for raises TypeError.
+            arguments_of(function, Hostile(0))
 
 
 @pytest.mark.slow

@@ -383,5 +383,5 @@ def test_a_page_has_a_limit_on_the_rows_of_an_object() -> None:
 
 
 def test_formats_are_named() -> None:
-    with pytest.raises(ValueError, match="the formats are text, json"):
+    with pytest.raises(smp.SmpError, match="format is one of 'text', 'json'"):
         [*printed([], "pdf")]  # type: ignore[arg-type]
