@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from shlex import quote
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -110,34 +112,51 @@ def _serve(options: dict[str, Any], ready: Callable[[str], None]) -> None:
     token = _read_token(options["token_file"]) if options["token_file"] else ""
     if token:
         _warn_of_token(options)
-
-    def report_url(url: str) -> None:
-        ready(f"smp: serving Kubernetes {catalog.version} at {url}")
-
-    server.serve(
-        settings.Settings(
-            token=token,
-            catalog=catalog,
-            overlay=overlay,
-            feature_gates=gates,
-            runtime_config=runtime_config,
-            profile=options["profile"],
-            on_conflict=options["on_conflict"],
-            ratchet=options["ratchet"],
-            seed=options["seed"],
-            webhooks=_read_webhooks(options["webhooks"]),
-        ),
-        settings.Listener(
-            host=options["host"],
-            port=options["port"],
-            certificate=options["tls_cert"],
-            key=options["tls_key"],
-            authority=options["tls_ca"] or options["tls_cert"],
-        ),
-        options["store"],
-        kubeconfig_path=options["kubeconfig"],
-        ready=report_url,
+    behaviour = settings.Settings(
+        token=token,
+        catalog=catalog,
+        overlay=overlay,
+        feature_gates=gates,
+        runtime_config=runtime_config,
+        profile=options["profile"],
+        on_conflict=options["on_conflict"],
+        ratchet=options["ratchet"],
+        seed=options["seed"],
+        webhooks=_read_webhooks(options["webhooks"]),
     )
+    with TemporaryDirectory(prefix="smp-") as folder:
+        if options["background"] and options["kubeconfig"] and not token:
+            behaviour = replace(behaviour, token=secrets.token_urlsafe())
+            options = _add_certificate(options, Path(folder))
+
+        def report_url(url: str) -> None:
+            # The key was read: nobody else is to read it.
+            for file in Path(folder).iterdir():
+                file.unlink()
+            ready(f"smp: serving Kubernetes {catalog.version} at {url}")
+
+        server.serve(
+            behaviour,
+            settings.Listener(
+                host=options["host"],
+                port=options["port"],
+                certificate=options["tls_cert"],
+                key=options["tls_key"],
+                authority=options["tls_ca"] or options["tls_cert"],
+            ),
+            options["store"],
+            kubeconfig_path=options["kubeconfig"],
+            ready=report_url,
+        )
+
+
+def _add_certificate(options: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return options with a certificate, as kubectl sends a token over HTTPS only."""
+    if options["tls_cert"] or options["tls_key"]:
+        return options
+    write_certificate = _import_server("certificate").write_certificate
+    certificate, key = write_certificate(folder, options["host"])
+    return {**options, "tls_cert": certificate, "tls_key": key}
 
 
 def _read_webhooks(texts: tuple[str, ...]) -> dict[str, str]:
@@ -211,7 +230,8 @@ COMMAND: Final = Command(
         switch(
             "--background",
             "Return once requests are answered; the server goes on, and logs to "
-            "KUBECONFIG.log. Needs --kubeconfig or --pid-file.",
+            "KUBECONFIG.log. Needs --kubeconfig or --pid-file. With --kubeconfig it "
+            "asks for a token, and serves HTTPS: both are made, and are in that file.",
         ),
         switch(
             "--stop", "End the server that has the same --kubeconfig or --pid-file."

@@ -15,8 +15,10 @@ try:
 except ImportError:
     re2 = None
 
-# Characters of the expressions that are remembered: a compiled one takes up to 8 MB.
-_SHORT: Final = 1000
+# RE2 compiles under Python's lock: all threads wait. Some expressions that Go takes,
+# above all repeated classes of Unicode, are larger than this, and count as malformed.
+_MEMORY: Final = 4 << 20  # bytes
+_LONGEST: Final = 10_000  # characters
 
 
 def is_installed() -> bool:
@@ -32,10 +34,13 @@ def compiled_pattern(expression: str) -> Any:
 def _compile(expression: str) -> Any:
     options = re2.Options()
     options.log_errors = False
+    options.max_mem = _MEMORY
+    if len(expression) > _LONGEST:
+        return None
     try:
         return re2.compile(expression, options)
     except (re2.error, UnicodeError):
         return None
 
 
-_COMPILED: Final[TextCache[Any]] = TextCache(_compile, most=256, longest=_SHORT)
+_COMPILED: Final[TextCache[Any]] = TextCache(_compile, most=64, longest=_LONGEST)

@@ -11,6 +11,7 @@ and what clients have not read yet is counted.
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
 from collections.abc import Callable, MutableMapping
 from contextlib import suppress
@@ -21,6 +22,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from smp.server.endpoints.call import RESERVE
 
+# What uvicorn says of a connection goes here, and not into the log of a test.
+_LOG: Final = logging.getLogger("smp.server.http")
 # Seconds for a request to arrive, from the connection or its first byte on. As of an
 # API server (Go: ReadHeaderTimeout in k8s.io/apiserver, pkg/server/secure_serving.go).
 _HEAD_TIMEOUT: Final = 32
@@ -58,6 +61,19 @@ def most_connections() -> int:
     return max(_FEWEST, min(_MOST, soft - _RESERVED))
 
 
+def _is_of_server(record: logging.LogRecord) -> bool:
+    """Tell whether a message is not about what a client did.
+
+    uvicorn warns of upgrades and of malformed requests, which are answered, and calls
+    it an error where the connection ends before the answer.
+    """
+    left = record.getMessage().startswith("ASGI callable returned")
+    return record.levelno > logging.WARNING and not left
+
+
+_LOG.addFilter(_is_of_server)
+
+
 class Connections:
     """The open connections, none of which may stop the others.
 
@@ -82,7 +98,13 @@ class Connections:
 
     def around(self, make: Callable[..., Any]) -> Callable[..., asyncio.Protocol]:
         """Return what makes connections around the protocols of uvicorn."""
-        return lambda **arguments: _Connection(make(**arguments), self)
+
+        def make_connection(**arguments: Any) -> asyncio.Protocol:
+            http = make(**arguments)
+            http.logger = _LOG
+            return _Connection(http, self)
+
+        return make_connection
 
     def opened(self, connection: _Connection, client: object) -> None:
         """Note that a connection is open; one of too many is closed."""

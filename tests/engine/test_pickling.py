@@ -212,7 +212,7 @@ def facts(error: smp.SmpError) -> dict[str, object]:
 def test_every_error_can_be_copied(
     copied: Callable[[Any], Any], error_class: type[smp.SmpError]
 ) -> None:
-    if error_class.__name__ == "ParentNotFoundError":
+    if error_class.__name__ == "RelatedNotFoundError":
         # It is made of a request, and never leaves the process of the server.
         error: smp.SmpError = error_of(handler.NotFoundError)
     else:

@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from smp import documents
 from smp.server.store import Page
@@ -255,11 +256,25 @@ def test_health_version_and_metrics(server: Served) -> None:
     server.post(CONFIG_MAPS, config_map("a"))
     server.call("GET", f"{CONFIG_MAPS}/none")
     answer = server.call("GET", "/metrics")
-    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
-    labels = 'group="",version="v1",resource="configmaps",subresource=""'
-    lines = answer.text.splitlines()
-    assert f'apiserver_request_total{{verb="POST",{labels},code="201"}} 1' in lines
-    assert f'apiserver_request_total{{verb="GET",{labels},code="404"}} 1' in lines
-    bucket = "apiserver_request_duration_seconds_bucket"
-    assert f'{bucket}{{verb="POST",{labels},le="+Inf"}} 1' in lines
-    assert "apiserver_current_inflight_requests 0" in lines
+    assert answer.headers["content-type"].startswith("text/plain; version=")
+    families = text_string_to_metric_families(answer.text)
+    samples = [sample for family in families for sample in family.samples]
+    created = {
+        "verb": "POST",
+        "group": "",
+        "version": "v1",
+        "resource": "configmaps",
+        "subresource": "",
+    }
+    read = {**created, "verb": "GET"}
+    duration = "apiserver_request_duration_seconds_bucket"
+    for name, labels in (
+        ("apiserver_request_total", {**created, "code": "201"}),
+        ("apiserver_request_total", {**read, "code": "404"}),
+        (duration, {**created, "le": "+Inf"}),
+    ):
+        found = [
+            each.value for each in samples if (each.name, each.labels) == (name, labels)
+        ]
+        assert found == [1], name
+    assert "apiserver_current_inflight_requests 0.0" in answer.text.splitlines()

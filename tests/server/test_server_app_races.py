@@ -67,7 +67,7 @@ def test_servers_on_one_store_lose_no_patch() -> None:
         assert len(stored.json()["data"]) == 20
         # Some writes met a newer version and were computed again.
         counter = (
-            'smp_write_conflicts_total{group="",version="v1",resource="configmaps"}'
+            'smp_write_conflicts_total{group="",resource="configmaps",version="v1"}'
         )
         metrics = [
             await replica.acall("GET", "/metrics") for replica in (server, other)

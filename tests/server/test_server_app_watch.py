@@ -227,8 +227,8 @@ def test_a_watcher_that_does_not_read_is_disconnected_and_does_not_block_others(
             assert await reading.names(50) == [("MODIFIED", "a")] * 50
             await stuck.ended.wait()
             metrics = (await server.acall("GET", "/metrics")).text
-            labels = 'group="",version="v1",resource="configmaps"'
-            gauge = f"apiserver_longrunning_requests{{{labels}}} 1"
+            labels = 'group="",resource="configmaps",version="v1"'
+            gauge = f"apiserver_longrunning_requests{{{labels}}} 1.0"
             assert gauge in metrics.splitlines()
 
     with serving(Settings(send_timeout=0.2)) as server:

@@ -104,7 +104,14 @@ def test_a_binding_assigns_a_pod_once(server: Served, path: str) -> None:
 def test_a_pod_without_a_node_has_no_logs_yet(server: Served) -> None:
     path = create_pod(server)
     logs = server.call("GET", f"{path}/log")
-    assert (logs.status_code, logs.text) == (200, "")
+    assert (logs.status_code, logs.text) == (204, "")
+    for query, code, problem in (
+        ("container=other", 400, "container other is not valid for pod web"),
+        ("tailLines=-1", 422, "tailLines: Invalid value: -1: must be greater than or"),
+        ("limitBytes=0", 422, 'PodLogOptions \\"web\\" is invalid: limitBytes:'),
+    ):
+        wrong = server.call("GET", f"{path}/log?{query}")
+        assert (wrong.status_code, problem in wrong.text) == (code, True), query
     refused = server.call("POST", f"{path}/exec?command=ls")
     assert refused.status_code == 400
     assert "does not have a host assigned" in refused.json()["message"]
@@ -112,8 +119,19 @@ def test_a_pod_without_a_node_has_no_logs_yet(server: Served) -> None:
 
 def test_a_pod_on_a_node_has_no_kubelet(server: Served) -> None:
     path = create_pod(server, nodeName="one")
-    assert server.call("GET", f"{path}/log").status_code == 500
-    assert server.call("POST", f"{path}/attach").status_code == 500
+    for code in (404, 500):
+        assert server.call("GET", f"{path}/log").status_code == code
+        assert server.call("POST", f"{path}/attach").status_code == code
+        # From now on the node is registered.
+        server.call("POST", "/api/v1/nodes", {"metadata": {"name": "one"}})
+
+
+def test_nothing_runs_behind_a_service(server: Served) -> None:
+    service = "/api/v1/namespaces/default/services"
+    for name, code in (("kubernetes", 503), ("none", 404)):
+        for rest in ("proxy", "proxy/healthz/a"):
+            answer = server.call("GET", f"{service}/{name}/{rest}")
+            assert answer.status_code == code, (name, rest)
 
 
 def test_every_client_is_an_administrator(server: Served) -> None:

@@ -63,9 +63,8 @@ class ServerProcess:
     def in_flight(self) -> int:
         """Return how many requests are being answered, watches not counted."""
         text = httpx.get(f"{self.url}/metrics", timeout=TIMEOUT).text
-        return int(
-            re.findall(r"(?m)^apiserver_current_inflight_requests (.*)$", text)[0]
-        )
+        gauge = r"(?m)^apiserver_current_inflight_requests (\d+)\.0$"
+        return int(re.findall(gauge, text)[0])
 
     def logged(self) -> list[dict[str, Any]]:
         """Return what was logged so far; every line but notes is JSON."""

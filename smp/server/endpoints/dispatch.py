@@ -21,7 +21,7 @@ from smp.server.endpoints.objects import create, get
 from smp.server.endpoints.responses import error_response
 from smp.server.endpoints.updates import patch, update
 from smp.server.endpoints.watch import watch
-from smp.server.registry.objects import ParentNotFoundError
+from smp.server.registry.objects import RelatedNotFoundError
 from smp.server.registry.state import ServerState
 from smp.server.registry.target import METHODS, Target
 
@@ -101,8 +101,8 @@ async def _respond(state: ServerState, request: Request, target: Target) -> ASGI
         allowed = [method for method in METHODS if target.verb(method)]
         response.headers["allow"] = ", ".join(allowed)  # RFC 9110, 15.5.6
         return response
-    except ParentNotFoundError as error:
-        # It is the namespace or the definition that was not found.
+    except RelatedNotFoundError as error:
+        # It is not the target that was not found.
         return error_response(error, error.target)
     except SmpError as error:
         return error_response(error, target)
@@ -125,14 +125,12 @@ async def _execute(state: ServerState, request: Request, target: Target) -> ASGI
             raise MethodNotAllowedError(
                 "the server does not allow this method on the requested resource"
             )
-        watches = sum(state.metrics.watches.values.values())
-        if watches >= state.settings.max_watches:
+        if state.watches >= state.settings.max_watches:
             raise TooManyRequestsError("too many watches, please try again later")
         return watch(call)
-    in_flight = state.metrics.in_flight
     if state.requests_under_way >= state.settings.max_in_flight:
         raise TooManyRequestsError("too many requests, please try again later")
-    in_flight.add(by=1)
+    state.in_flight += 1
     try:
         async with asyncio.timeout(state.settings.request_timeout):
             return _add_deprecation(call, await _operation(call)(call))
@@ -141,7 +139,7 @@ async def _execute(state: ServerState, request: Request, target: Target) -> ASGI
             "the request did not complete within the allotted time"
         ) from None
     finally:
-        in_flight.add(by=-1)
+        state.in_flight -= 1
 
 
 def _operation(call: Call) -> Callable[[Call], Awaitable[Response]]:

@@ -101,10 +101,11 @@ class RequestMiddleware:
             labels = (_VERBS.get(scope["method"], "other"), "", "", "", "")
         verb = labels[0]
         labels = (_REPORTED.get(verb, verb.upper()), *labels[1:])
-        self._state.metrics.requests.add(*labels, str(code))
+        metrics = self._state.metrics
+        metrics.requests.labels(*labels, code).inc()
         # A watch lasts as long as its client wants: it would only blur the histogram.
         if verb != "watch":
-            self._state.metrics.durations.observe(seconds, *labels)
+            metrics.durations.labels(*labels).observe(seconds)
         if not _LOG.isEnabledFor(logging.INFO):
             return
         # Neither headers nor bodies: they have tokens and Secrets.

@@ -157,9 +157,9 @@ async def insert_new(
 ) -> Stored | None:
     """Store a new object that took so long to make; None where it exists already.
 
-    A dry run stores nothing. Raises ParentNotFoundError and ForbiddenError where one of
-    its parents began to be deleted meanwhile: the sweep of the parent may have passed,
-    and would not delete it.
+    A dry run stores nothing. Raises RelatedNotFoundError and ForbiddenError where one
+    of its parents began to be deleted meanwhile: the sweep of the parent may have
+    passed, and would not delete it.
     """
     if call.options.dry_run:
         if await call.state.store.get(target.key) is not None:

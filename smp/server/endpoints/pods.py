@@ -1,7 +1,7 @@
 """Subresources of Pods and CertificateSigningRequests that act on the object.
 
 No kubelet runs here: a Pod that is on no node has no logs yet, and what needs one that
-is on a node fails as where the kubelet cannot be reached.
+is on a node fails as where the node is not registered, or its kubelet not reached.
 """
 
 from __future__ import annotations
@@ -10,27 +10,33 @@ from contextlib import aclosing
 from typing import ClassVar, Final
 
 from msgspec.structs import replace as replace_fields
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 
 from smp._values import codec
 from smp._values.label_selectors import parse_label_selector
 from smp._values.values import JSON, JSONObject, as_object, as_text
-from smp.handler import ModifiedError, StatusError, aretry
+from smp.handler import ModifiedError, StatusError, aretry, to_status
+from smp.paths import Path
 from smp.server.endpoints.bodies import read_object
 from smp.server.endpoints.call import Call
-from smp.server.endpoints.responses import respond
+from smp.server.endpoints.list_options import number
+from smp.server.endpoints.responses import respond, status_response
+from smp.server.errors import InvalidError, invalid
 from smp.server.objects.deletion import DeleteOptions
 from smp.server.objects.fields import objects_in, value_at
 from smp.server.objects.metadata import metadata_of, set_metadata, timestamp
 from smp.server.objects.selectors import selector_text
 from smp.server.registry.deletion import remove
 from smp.server.registry.envelope import unpack
-from smp.server.registry.objects import ATTEMPTS, find, replace
+from smp.server.registry.objects import ATTEMPTS, RelatedNotFoundError, find, replace
 from smp.server.registry.snapshots import snapshot
 from smp.server.registry.target import Target
 from smp.server.store import Stored
 
 _CREATED: Final = 201
+_NO_CONTENT: Final = 204
+# The least values of the options of logs (Go: ValidatePodLogOptions).
+_LEAST: Final = {"tailLines": 0, "limitBytes": 1, "sinceSeconds": 1}
 _DONE: Final[JSONObject] = {
     "kind": "Status",
     "apiVersion": "v1",
@@ -46,6 +52,14 @@ class DisruptionBudgetError(StatusError):
     default_code = "disruption-budget"
     status = 429
     reason: ClassVar[str] = "TooManyRequests"
+
+
+class NoEndpointsError(StatusError):
+    """A Service behind which nothing runs."""
+
+    default_code = "no-endpoints"
+    status = 503
+    reason: ClassVar[str] = "ServiceUnavailable"
 
 
 class NoKubeletError(StatusError):
@@ -156,30 +170,68 @@ async def bind(call: Call) -> Response:
 
 
 async def log(call: Call) -> Response:
-    """Answer the logs of a Pod; one that is on no node has none yet."""
-    node = await _node(call)
-    if node:
-        raise NoKubeletError(f"node {node} has no kubelet that has logs")
-    return PlainTextResponse("")
+    """Answer the logs of a container; a Pod that is on no node has none yet."""
+    violations = []
+    for name, least in _LEAST.items():
+        text = call.query.get(name, "")
+        if text:
+            amount = number(call.query, name, signed=True)
+            if amount < least:
+                bound = "greater than 0" if least else "greater than or equal to 0"
+                violations.append(invalid(Path((name,)), amount, f"must be {bound}"))
+    if violations:
+        error, name = InvalidError(violations), call.target.name
+        return status_response(to_status(error, name=name, kind="PodLogOptions"))
+    if await _find_node(call, has_container=True):
+        raise NoKubeletError("there is no kubelet that has logs")
+    return Response(status_code=_NO_CONTENT)
 
 
 async def connect(call: Call) -> Response:
-    """Refuse a connection to a container."""
-    node = await _node(call)
-    if not node:
+    """Refuse a connection to a container, or to a Pod."""
+    has_container = call.target.subresource in {"attach", "exec"}
+    if not await _find_node(call, has_container=has_container):
         # Go: pkg/registry/core/pod, streamLocation.
         raise StatusError(f"pod {call.target.name} does not have a host assigned")
-    raise NoKubeletError(f"node {node} has no kubelet to connect to")
+    raise NoKubeletError("there is no kubelet to connect to")
 
 
-async def proxy(_call: Call) -> Response:
+async def proxy(call: Call) -> Response:
     """Refuse a request to what runs on a node or behind a Service."""
+    await find(call.state, call.target)
+    if call.target.resource.plural == "services":
+        name = call.target.name
+        raise NoEndpointsError(f'no endpoints available for service "{name}"')
     raise NoKubeletError("there is no node to connect to")
 
 
-async def _node(call: Call) -> str:
+async def _find_node(call: Call, *, has_container: bool) -> str:
+    """Return the name of the node of a Pod, or the empty string.
+
+    Raises StatusError where the query names no container of it, and
+    RelatedNotFoundError. Go: pkg/registry/core/pod/strategy.go, LogLocation.
+    """
     pod = unpack(await find(call.state, call.target), call.target.resource)
-    return as_text(value_at(pod, ("spec", "nodeName")))
+    names = []
+    for member in ("initContainers", "containers", "ephemeralContainers"):
+        containers = objects_in(value_at(pod, ("spec", member)))
+        names += [as_text(each.get("name")) for each in containers]
+    container = call.query.get("container", "")
+    if has_container and container and container not in names:
+        raise StatusError(
+            f"container {container} is not valid for pod {call.target.name}"
+        )
+    if has_container and not container and len(names) > 1:
+        raise StatusError(
+            f"a container name must be specified for pod {call.target.name}, choose"
+            f" one of: [{' '.join(names)}]"
+        )
+    node = as_text(value_at(pod, ("spec", "nodeName")))
+    nodes = Target(call.state.kinds.resources.find("", "v1", "nodes"), name=node)
+    if node and await call.state.store.get(nodes.key) is None:
+        # Go takes the name of the node for that of a Pod.
+        raise RelatedNotFoundError(call.target.named(node))
+    return node
 
 
 async def _review(call: Call, target: Target, obj: JSONObject) -> None:

@@ -60,7 +60,7 @@ async def readyz(state: ServerState, _request: Request) -> Response:
 
 async def metrics(state: ServerState, _request: Request) -> Response:
     """Answer the metrics."""
-    body = state.metrics.exposition().encode()
+    body = state.metrics.exposition()
     return respond(body, content_type=CONTENT_TYPE)
 
 

@@ -56,9 +56,10 @@ async def _watch_events(
     store, prefix = call.state.store, key_prefix(call.target, options)
     since = options.revision or 0
     resource = call.target.resource
-    watches = call.state.metrics.watches
     labels = (resource.group, resource.version, resource.plural)
-    watches.add(*labels)
+    watches = call.state.metrics.watches.labels(*labels)
+    watches.inc()
+    call.state.watches += 1
     try:
         with lost_revisions():
             # Without a resourceVersion a watch begins with the objects that exist ("Get
@@ -88,7 +89,8 @@ async def _watch_events(
         # The status 200 was sent already, so the error is an event.
         yield _event_line("ERROR", to_status(error).body)
     finally:
-        watches.add(*labels, by=-1)
+        watches.dec()
+        call.state.watches -= 1
 
 
 class WatchEncoder:
@@ -104,7 +106,7 @@ class WatchEncoder:
         if not self._options.has_selector:
             return [*items]
         # A change is selected by all watches at one time.
-        watches = sum(self._call.state.metrics.watches.values.values())
+        watches = self._call.state.watches
         seconds = self._options.seconds_to_select(items) * max(watches, 1)
         selected, _ = await self._call.work(seconds, self._options.select, items, None)
         return selected
@@ -156,9 +158,8 @@ class WatchEncoder:
     async def _object_line(self, event_type: str, item: Stored) -> bytes:
         call, resource = self._call, self._call.target.resource
         if call.state.kinds.serves(resource):
-            call.state.metrics.events.add(
-                resource.group, resource.version, resource.kind
-            )
+            labels = (resource.group, resource.version, resource.plural)
+            call.state.metrics.events.labels(*labels).inc()
         if call.format.form == "object":
             return _event_line(event_type, served(item, resource))
         line = await call.work(

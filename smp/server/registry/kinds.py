@@ -177,9 +177,7 @@ class Kinds:
         # served any more do not stay.
         for resource in former.resources if former else ():
             if not self.serves(resource):
-                self._metrics.forget(
-                    resource.group, resource.version, resource.plural, resource.kind
-                )
+                self._metrics.forget(resource.group, resource.version, resource.plural)
 
     def _is_known(self, name: str, revision: int) -> bool:
         return revision <= self._revisions.get(name, self._watched)

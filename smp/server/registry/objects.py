@@ -24,8 +24,8 @@ from smp.server.store import ChangedError, Stored
 ATTEMPTS: Final = sys.maxsize
 
 
-class ParentNotFoundError(NotFoundError):
-    """The namespace, or the definition, of a new object does not exist."""
+class RelatedNotFoundError(NotFoundError):
+    """What an object belongs to, or runs on, does not exist."""
 
     def __init__(self, target: Target) -> None:
         super().__init__(f"{target.resource.singular} {target.name} not found")
@@ -155,7 +155,8 @@ async def _learn_definition(
 def _count_conflict(state: ServerState, target: Target) -> None:
     resource = target.resource
     if state.kinds.serves(resource):
-        state.metrics.conflicts.add(resource.group, resource.version, resource.plural)
+        labels = (resource.group, resource.version, resource.plural)
+        state.metrics.conflicts.labels(*labels).inc()
 
 
 async def require_parents(
@@ -163,7 +164,7 @@ async def require_parents(
 ) -> Sequence[Stored]:
     """Return the parents of a new object, none of which is being deleted.
 
-    ``not_older`` is that of ``Store.get``. Raises ParentNotFoundError and
+    ``not_older`` is that of ``Store.get``. Raises RelatedNotFoundError and
     ForbiddenError.
     """
     found: list[Stored] = []
@@ -173,7 +174,7 @@ async def require_parents(
         if stored is None or not _accepts_contents(parent, stored):
             stored = await state.store.get(parent.key)
         if stored is None:
-            raise ParentNotFoundError(parent)
+            raise RelatedNotFoundError(parent)
         if not _accepts_contents(parent, stored):
             # The text of an API server (its plugin NamespaceLifecycle).
             name = f"{parent.resource.singular} {parent.name}"

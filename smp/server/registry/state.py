@@ -33,7 +33,8 @@ class ServerState:
 
     ``stopping`` is set when the server shuts down. ``terminating`` has the namespaces
     and definitions that are being deleted, whose contents are to be deleted first;
-    ``sweeping`` is held while they are. ``incomplete`` are the requests whose
+    ``sweeping`` is held while they are. ``in_flight`` and ``watches`` are the requests
+    that are being answered, ``incomplete`` are the requests whose
     bodies have not arrived as a whole, ``arriving`` the bytes that are there of them.
     ``randomness`` is the source of uids, of names and of what else is allocated;
     ``turns`` are those of the watches. ``service_values`` says which Service has which
@@ -52,6 +53,9 @@ class ServerState:
         self.workers: Workers = Workers(self.stopping)
         self.kinds: Kinds = Kinds(store, settings, self.metrics, self.workers)
         self.terminating: asyncio.Queue[Target] = asyncio.Queue()
+        self.in_flight: int = 0
+        self.watches: int = 0
+        self.metrics.in_flight.set_function(lambda: self.in_flight)
         self.arriving: int = 0
         self.incomplete: int = 0
         self.sweeping: asyncio.Lock = asyncio.Lock()
@@ -62,9 +66,9 @@ class ServerState:
         self.turns: asyncio.Semaphore = asyncio.Semaphore(_TURNS)
 
     @property
-    def requests_under_way(self) -> float:
+    def requests_under_way(self) -> int:
         """The requests in flight whose bodies have arrived."""
-        return self.metrics.in_flight.value() - self.incomplete
+        return self.in_flight - self.incomplete
 
     def admission_context(self, new: JSONObject | None = None) -> AdmissionContext:
         """Return the time, what is served, and the random parts of a new object."""

@@ -107,9 +107,9 @@ def locate(resources: Resources, group: str, version: str, path: str) -> Target:
     resource = resources.find(group, version, plural)
     name = rest[0] if rest else ""
     subresource = rest[1] if len(rest) > 1 else ""
-    is_unknown = len(rest) > 2 or (  # noqa: PLR2004 - NAME and SUBRESOURCE
-        subresource and subresource not in resource.subresources
-    )
+    # What follows a proxy is for what is behind it.
+    is_longer = len(rest) > 2 and subresource != "proxy"  # noqa: PLR2004 - see the path
+    is_unknown = is_longer or (subresource and subresource not in resource.subresources)
     if resource.namespaced:
         # Without a namespace there is only the collection of all namespaces.
         is_misplaced = bool(name) and not namespace
