@@ -45,6 +45,12 @@ def test_the_words_of_the_page_are_those_of_servers_and_kubectl() -> None:
         "may not specify more than 1 handler type",
         "may not specify more than 1 volume type",
         "OutOfSync for ever",
+        'Duplicate value: "http"',
+        "list was replaced",
+        "My env variable came back",
+        "volumeClaimTemplates",
+        "zero value differs for ever",
+        "must have at most 262144 bytes",
         "strict decoding error",
         "no matches for kind",
     ]
