@@ -73,6 +73,7 @@ PYTHON_ELSEWHERE: Final = {
     "comparison.md": "comparison/test_comparison_docs.py",
     "fleet.md": "fleet/test_fleet_docs.py",
     "howto/ansible.md": "project/test_howto.py",
+    "howto/clients.md": "project/test_howto.py",
     "howto/operator.md": "project/test_howto.py",
     "howto/pipeline.md": "project/test_howto.py",
     "howto/server.md": "project/test_howto.py",
@@ -110,8 +111,11 @@ ELSEWHERE: Final = {
     ("command.md", "$ smp blame"): _SHOWN,
     ("command.md", 'kubernetes: "1.36"'): "cli/test_cli_options_file.py",
     ("howto/assistants.md", '{"mcpServers"'): "cli/test_cli_mcp.py",
+    ("howto/gitops.md", "# rules.yaml"): "project/test_cluster_pages.py",
+    ("howto/gitops.md", "$ "): "project/test_cluster_pages.py",
+    ("howto/live_cluster.md", "$ "): "project/test_cluster_pages.py",
     ("howto/symptoms.md", "# "): "project/test_symptoms.py",
-    ("howto/symptoms.md", "$ smp "): "project/test_symptoms.py",
+    ("howto/symptoms.md", "$ "): "project/test_symptoms.py",
     ("installation.md", "$ smp doctor"): "cli/test_cli_doctor.py",
     (
         "installation.md",
@@ -131,6 +135,7 @@ NOT_RUN: Final = {
     (".github/CONTRIBUTING.md", "python3 -m venv"): _INSTALLS,
     ("command.md", "smp: 126 objects"): "the last line of a run over many objects",
     ("howto/assistants.md", "pip install"): _INSTALLS,
+    ("howto/gitops.md", "argocd app"): "the programs of Argo CD, Flux and Helm",
     ("howto/tests.md", "pip install"): _INSTALLS,
     ("installation.md", "pip install"): _INSTALLS,
     ("performance.md", "SMP_KUBE_APISERVER=PATH python"): _MEASURES,
@@ -360,7 +365,8 @@ def git(folder: Path, *arguments: str) -> str:
     return subprocess.check_output(command, cwd=folder, text=True).strip()
 
 
-def compared_in_pipeline(block: Block, folder: Path) -> None:
+def pull_request(folder: Path, old: str, new: str) -> str:
+    """Make a clone whose change is not committed yet, and return the commit before."""
     git(folder, "init", "-q")
     (folder / "deploy").mkdir()
     target = folder / "deploy" / "web.yaml"
@@ -368,11 +374,32 @@ def compared_in_pipeline(block: Block, folder: Path) -> None:
     target.write_text(text)
     git(folder, "add", "deploy")
     git(folder, "commit", "-q", "-m", "before")
-    base = git(folder, "rev-parse", "HEAD")
-    target.write_text(text.replace("nginx:1.27", "nginx:1.28"))
-    ran = run_script(block.text, folder, BASE=base)
-    assert (ran.returncode, ran.stderr) == (1, "")
-    assert "nginx:1.28" in (folder / "comment.md").read_text()
+    assert old in text
+    target.write_text(text.replace(old, new))
+    return git(folder, "rev-parse", "HEAD")
+
+
+def compared_in_pipeline(block: Block, folder: Path) -> None:
+    base = pull_request(folder, "nginx:1.27", "nginx:1.28")
+    install, *lines = block.text.splitlines()
+    assert " pip install " in install
+    ran = run_script("\n".join(["set -e", *lines]), folder, BASE=base)
+    assert (ran.returncode, ran.stdout) == (0, ""), ran.stderr
+    assert "nginx:1.28" in (folder / "changes.md").read_text()
+    assert "<testsuites" in (folder / "lint.xml").read_text()
+
+
+def differences_as_success(block: Block, folder: Path) -> None:
+    """Nothing differs, something does, and one state cannot be read."""
+    for name in ("before/deploy", "deploy"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "a.yaml").write_text(SETTINGS)
+    assert run_script(block.text, folder).returncode == 0
+    changed = SETTINGS.replace("production", "test")
+    (folder / "deploy" / "a.yaml").write_text(changed)
+    assert run_script(block.text, folder).returncode == 0
+    (folder / "deploy" / "a.yaml").write_text("a: [")
+    assert run_script(block.text, folder).returncode == 1
 
 
 def applied_in_pipeline(block: Block, folder: Path) -> None:
@@ -402,18 +429,38 @@ def hooks(block: Block, _folder: Path) -> None:
     assert {hook["id"] for hook in repository["hooks"]} == ids
 
 
-def workflow(block: Block, _folder: Path) -> None:
+def check_schema(name: str, path: Path) -> None:
+    """Check a file against what the product publishes of its format."""
+    command = ("-m", "check_jsonschema", "--builtin-schema", f"vendor.{name}")
+    ran = subprocess.run(
+        [sys.executable, *command, str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout
+
+
+def workflow(block: Block, folder: Path) -> None:
+    (folder / "manifests.yml").write_text(block.text)
+    check_schema("github-workflows", folder / "manifests.yml")
     action = as_object(documents.read_one((ROOT / "action.yml").read_bytes()).value)
     step = value_of(block)["jobs"]["manifests"]["steps"][-1]
     assert step["with"].keys() <= as_object(action["inputs"]).keys()
 
 
 def gitlab(block: Block, folder: Path) -> None:
-    (folder / "deploy").mkdir()
-    text = (DOCS / "examples" / "new.yaml").read_text()
-    (folder / "deploy" / "web.yaml").write_text(text.replace("  template", "  templat"))
+    (folder / ".gitlab-ci.yml").write_text(block.text)
+    check_schema("gitlab-ci", folder / ".gitlab-ci.yml")
+    base = pull_request(folder, "  template", "  templat")
     job = value_of(block)["manifests"]
-    assert run_here(job["script"], folder).exit_code == 1
+    install, *lines = job["script"]
+    assert install.startswith("pip install ")
+    # A runner of GitLab ends a job at the first command that fails.
+    script = "\n".join(["set -e", *lines])
+    ran = run_script(script, folder, CI_MERGE_REQUEST_DIFF_BASE_SHA=base)
+    assert ran.returncode == 1, ran.stderr
+    assert "spec.templat" in (folder / job["artifacts"]["paths"][0]).read_text()
     report = folder / job["artifacts"]["reports"]["codequality"]
     paths = {issue["location"]["path"] for issue in json.loads(report.read_text())}
     assert paths == {"deploy/web.yaml"}
@@ -547,13 +594,14 @@ RUN: Final[dict[tuple[str, str], Callable[[Block, Path], None]]] = {
     ("cluster.md", "smp diff"): applied_to_cluster,
     ("command.md", "["): records,
     ("comparison.md", "# yaml-language-server"): rules,
+    ("exit_codes.md", "smp diff"): differences_as_success,
     ("fleet.md", "$ smp drift"): drift,
     ("fleet.md", "version: 1"): rules,
     ("howto/ansible.md", "- kubernetes.core.k8s_info"): task,
     ("howto/pipeline.md", "# .github/workflows/manifests.yml"): workflow,
     ("howto/pipeline.md", "# .gitlab-ci.yml"): gitlab,
     ("howto/pipeline.md", "# .pre-commit-config.yaml"): hooks,
-    ("howto/pipeline.md", "git worktree"): compared_in_pipeline,
+    ("howto/pipeline.md", "SMP_COMPILE=0 pip install"): compared_in_pipeline,
     ("howto/pipeline.md", "kubectl get"): applied_in_pipeline,
     ("lint.md", "ports:"): ignored,
     ("serve.md", "$ export KUBECONFIG"): session,

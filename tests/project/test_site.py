@@ -66,6 +66,33 @@ def test_the_pages_for_users_are_short() -> None:
     assert sum(words.values()) <= 30_000, words
 
 
+def test_the_page_of_exit_codes_has_those_of_the_help() -> None:
+    said = {}
+    for name, usage in re.findall(
+        r"^## (smp [^\n]+)\n(.*?)(?=^## |\Z)",
+        (DOCS / "cli.md").read_text(),
+        re.MULTILINE | re.DOTALL,
+    ):
+        _, found, codes = usage.partition("\n  Exit codes: ")
+        if found:
+            text = codes.partition("\n\n")[0]
+            said[name] = {*re.findall(r"(?:^|, |\s)([0-3]) ", text)}
+    listed: dict[str, set[str]] = {}
+    page = (DOCS / "exit_codes.md").read_text()
+    for row in re.findall(r"^\| (`smp .*) \|$", page, re.MULTILINE):
+        names, *cells = re.split(r" *\| *", row)
+        codes = {str(code) for code, cell in enumerate(cells) if cell}
+        listed |= dict.fromkeys(re.findall(r"`(smp [^`]+)`", names), codes)
+    assert listed == said
+
+
+def test_the_glossary_is_sorted() -> None:
+    page = (DOCS / "glossary.md").read_text()
+    terms = re.findall(r"^\| ([a-z][^|]+) \|", page, re.MULTILINE)[1:]
+    assert len(terms) > 20
+    assert terms == sorted({*terms})
+
+
 def test_the_reference_has_every_public_name() -> None:
     listed = [name for names in pages.PYTHON.values() for name in names]
     modules = {f"smp.{name}" for name in MODULES}
