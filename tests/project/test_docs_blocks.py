@@ -114,6 +114,7 @@ ELSEWHERE: Final = {
     ("howto/gitops.md", "# rules.yaml"): "project/test_cluster_pages.py",
     ("howto/gitops.md", "$ "): "project/test_cluster_pages.py",
     ("howto/live_cluster.md", "$ "): "project/test_cluster_pages.py",
+    ("howto/server_side_apply.md", "helm template"): "cluster/test_cluster_helm.py",
     ("howto/symptoms.md", "# "): "project/test_symptoms.py",
     ("howto/symptoms.md", "$ "): "project/test_symptoms.py",
     ("installation.md", "$ smp doctor"): "cli/test_cli_doctor.py",

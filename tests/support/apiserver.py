@@ -1,17 +1,11 @@
 """A real kube-apiserver on this machine: to ask it, and to record what it answers.
 
-It is built from the Go module in tests/apiserver, which takes some minutes and a
-gigabyte of Go's caches the first time, and is kept in the user's cache directory. The
-environment variable ``SMP_KUBE_APISERVER`` is the path of a kube-apiserver to use
-instead, or ``build`` to build one where there is none yet. Without either, tests that
-need one are skipped where none was built.
+It is built from the Go module in tests/apiserver; the environment variable
+``SMP_KUBE_APISERVER`` is that of tests.support.built.
 """
 
 from __future__ import annotations
 
-import functools
-import os
-import re
 import shutil
 import subprocess
 import tempfile
@@ -26,41 +20,25 @@ import pytest
 
 from smp._values.values import JSON, JSONObject
 from tests.support import etcd
+from tests.support.built import GoProgram
 from tests.support.paths import ROOT
 
 GO_MODULE: Final = ROOT / "tests" / "apiserver"
-_COMMAND: Final = "k8s.io/kubernetes/cmd/kube-apiserver"
+_PROGRAM: Final = GoProgram(
+    GO_MODULE, "k8s.io/kubernetes", "cmd/kube-apiserver", "SMP_KUBE_APISERVER"
+)
 _PATIENCE: Final = 120.0  # seconds
 _TOKEN: Final = "token"  # noqa: S105  (of a server that exists for one test)
 
 
 def version() -> str:
     """Return the version of Kubernetes that the Go module pins."""
-    text = (GO_MODULE / "go.mod").read_text()
-    required = re.search(r"\bk8s\.io/kubernetes (v\S+)", text)
-    assert required
-    return required[1]
+    return _PROGRAM.version()
 
 
-@functools.cache
 def binary() -> Path | None:
     """Return the kube-apiserver to use, built if that was asked for, or None."""
-    asked = os.environ.get("SMP_KUBE_APISERVER", "")
-    if asked not in {"", "build"}:
-        return Path(asked)
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    built = cache / "smp-tests" / f"kube-apiserver-{version()}"
-    if not built.exists() and asked == "build":
-        built.parent.mkdir(parents=True, exist_ok=True)
-        # Built beside its place: another process may look for it meanwhile.
-        unfinished = built.with_suffix(f".{os.getpid()}")
-        subprocess.run(
-            ["go", "build", "-ldflags=-s -w", "-o", unfinished, _COMMAND],  # noqa: S607
-            cwd=GO_MODULE,
-            check=True,
-        )
-        unfinished.rename(built)
-    return built if built.exists() else None
+    return _PROGRAM.binary()
 
 
 needs_apiserver: Final = pytest.mark.skipif(

@@ -293,7 +293,7 @@ def comparable(value: JSON) -> JSON:
 def kubectl_apply(proxy: RecordingProxy, folder: Path) -> Apply:
     """Return what applies with the real kubectl, whose files are in a folder."""
     config = folder / "kubeconfig"
-    config.write_text(json.dumps(_kubeconfig(proxy.url)))
+    config.write_text(json.dumps(kubeconfig(proxy.url)))
     environment = {
         "HOME": str(folder),
         "PATH": os.defpath,
@@ -335,7 +335,8 @@ def _is_definition(each: Exchange) -> bool:
     return each.is_write and "customresourcedefinitions" in each.path
 
 
-def _kubeconfig(url: str) -> JSONObject:
+def kubeconfig(url: str) -> JSONObject:
+    """Return a configuration of kubectl for a server that asks for no credentials."""
     context: JSONObject = {"cluster": "a", "user": "a", "namespace": "default"}
     return {
         "apiVersion": "v1",
