@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
+from types import NoneType
 from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from smp._values.codec import decode, encode
-from smp._values.values import JSON, JSONObject, as_list, as_object, as_text
+from smp._values.values import ABSENT, JSON, JSONObject, as_list, as_object, as_text
 from smp.cli._drift_files import arrow_file, cluster_in, folder_below, plain_name
 from smp.cli._drift_gaps import ReadingGaps
 from smp.cli._errors import CommandFailure, UsageError
@@ -26,7 +26,7 @@ from smp.cli._inputs import (
 from smp.cli._live import connect
 from smp.cli._objects import is_object
 from smp.documents import Chunk, Document, flattened, parse
-from smp.errors import DocumentError, SmpError
+from smp.errors import DocumentError, SmpError, too_deep
 
 # A live cluster, and one of a context: cluster:CONTEXT.
 CLUSTER: Final = "cluster"
@@ -47,6 +47,7 @@ _NOT_JSON: Final = "not the JSON of an object"
 _WITHOUT_START: Final = (
     "the watch does not begin with what was there: put the list before its events"
 )
+_OF_JSON: Final = ("object", "desired", "live")
 _COLUMNS: Final = ("cluster", "group", "version", "kind", "namespace", "name")
 
 # The file, offset, length, first line, list and index of a document: see RecordPart.
@@ -202,15 +203,13 @@ class RecordReader:
             is_empty = False
             try:
                 line = _decode_line(chunk.data)
+            except RecursionError:
+                self._fail(_located(too_deep("the line"), chunk), self._any_of(cluster))
+                continue
             except (msgspec.MsgspecError, UnicodeError) as error:
                 if chunk.data.lstrip()[:1] == b"{":
-                    problem = DocumentError(
-                        f"not JSON: {error}",
-                        code="invalid-json",
-                        source=chunk.source,
-                        line=chunk.line,
-                    )
-                    self._fail(problem, self._any_of(cluster))
+                    problem = DocumentError(f"not JSON: {error}", code="invalid-json")
+                    self._fail(_located(problem, chunk), self._any_of(cluster))
                 else:
                     # It is a document, or reading it as one says what is wrong.
                     yield from self._of_chunk(chunk, cluster, can_reread=False)
@@ -244,18 +243,16 @@ class RecordReader:
         try:
             # What a list says of itself counts, too.
             documents = parse(chunk, keeps_lists=True)
-        except DocumentError as error:
-            self._fail(error, cluster, chunk.data)
+        except SmpError as error:
+            self._fail(_located(error, chunk), cluster, chunk.data)
             return
         number = 0
         # kubectl replaces a list of objects by its items.
         for document in documents:
-            self._look_at_list(document, cluster)
             if _is_event(document.value):
                 yield from self._of_event(document, cluster)
                 continue
-            items = chain.from_iterable(map(flattened, flattened(document.value)))
-            for value in items:
+            for value in self._items_of(document, cluster):
                 if is_object(Document(value, chunk.source, document.line)):
                     yield from self._of_object(
                         identity_of(as_object(value)),
@@ -266,13 +263,38 @@ class RecordReader:
                         number,
                     )
                 else:
-                    self._inputs.skipped.append((document, NOT_AN_OBJECT))
+                    self._set_aside(document, NOT_AN_OBJECT, cluster)
                 number += 1
 
-    def _look_at_list(self, document: Document, cluster: str) -> None:
+    def _items_of(self, document: Document, cluster: str) -> Iterator[JSON]:
+        """Yield the objects of lists, also of lists in a list; others as they are."""
+        remaining = [document.value]
+        while remaining:
+            value = remaining.pop()
+            self._look_at_list(value, document, cluster)
+            items = flattened(value)
+            if len(items) == 1 and items[0] is value:
+                yield value
+            else:
+                remaining += reversed(items)
+
+    def _set_aside(self, document: Document, reason: str, cluster: str) -> None:
+        """Remember what is no object.
+
+        Beside manifests are the files of other tools. A dump has objects and nothing
+        else, so what is none stands in the place of some that are lost.
+        """
+        if self._is_desired:
+            self._inputs.skipped.append((document, reason))
+        else:
+            self._fail(_problem(document, reason), cluster)
+
+    def _look_at_list(self, of_list: JSON, document: Document, cluster: str) -> None:
         """Remember what a list of objects says of itself: that it is not all."""
-        value = as_object(document.value)
-        if not isinstance(value.get("items"), list) or "apiVersion" not in value:
+        value = as_object(of_list)
+        # Go prints a list without items as null (encoding/json: a nil slice).
+        has_items = isinstance(value.get("items", ABSENT), list | NoneType)
+        if not has_items or "apiVersion" not in value:
             return
         if not as_text(value.get("kind")):
             # kubectl writes kind behind the items.
@@ -336,7 +358,7 @@ class RecordReader:
         # A server makes a new object of it each time, so it has no partner.
         if not identity.name:
             reason = f"{identity.label}: it has no name"
-            self._inputs.skipped.append((document, reason))
+            self._set_aside(document, reason, cluster)
             return
         part: RecordPart | None = None
         if chunk is not None:
@@ -360,16 +382,12 @@ class RecordReader:
         import pyarrow as pa  # noqa: PLC0415  # an extra
 
         parquet = _parquet_file(file)
-        names = set(parquet.schema_arrow.names)
-        of_json = [name for name in ("object", "desired", "live") if name in names]
-        if len(of_json) != 1:
-            raise DocumentError(
-                "a Parquet file has one column of objects: object, desired or live",
-                code="invalid-columns",
-                source=file,
-            )
-        columns = [name for name in (*_COLUMNS, "last_applied") if name in names]
-        self._names_clusters = "cluster" in names
+        found = parquet.schema_arrow.names
+        of_json = [name for name in found if name in _OF_JSON]
+        columns = [name for name in found if name in {*_COLUMNS, "last_applied"}]
+        if len(of_json) != 1 or len({*columns}) != len(columns):
+            raise _wrong_columns(file)
+        self._names_clusters = "cluster" in columns
         row = 0
         # A file is read in parts, however large its row groups are.
         batches = parquet.iter_batches(_ROWS, columns=[*of_json, *columns])
@@ -380,22 +398,56 @@ class RecordReader:
                 raise _unreadable(file, error) from None
             if batch is None:
                 break
-            for values in batch.to_pylist():
+            for values in _rows_of(batch, of_json[0], file):
                 row += 1
-                place = Document(None, file, row)
-                text = _bytes(values[of_json[0]])
-                if text is None:
-                    self._inputs.skipped.append(
-                        (place, "there is no object in the row")
-                    )
-                    continue
-                record = _record_of_row(values, text, cluster, f"{file}:{row}")
-                if record is not None:
-                    yield record
-                elif _is_json(text):
-                    self._inputs.skipped.append((place, NOT_AN_OBJECT))
-                else:
-                    self._fail(_problem(place, _NOT_JSON), self._any_of(cluster))
+                yield from self._of_row(values, cluster, Document(None, file, row))
+
+    def _of_row(
+        self, values: dict[str, Any], cluster: str, place: Document
+    ) -> Iterator[Record]:
+        text = values["object"]
+        # A table of both sides has a null where one of them has no object.
+        if text is None:
+            self._inputs.skipped.append((place, "there is no object in the row"))
+            return
+        record = _record_of_row(values, text, cluster, f"{place.source}:{place.line}")
+        if record is not None:
+            yield record
+            return
+        of_row = values.get("cluster") or cluster
+        if _is_json(text):
+            self._set_aside(place, NOT_AN_OBJECT, of_row)
+        else:
+            self._fail(_problem(place, _NOT_JSON), of_row)
+
+
+def _rows_of(batch: Any, of_json: str, file: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a batch; their JSON is the member "object".
+
+    Raises DocumentError for columns of other types.
+    """
+    from smp.fleet import json_column, text_column  # noqa: PLC0415  # an extra
+
+    names = [name for name in _COLUMNS if name in batch.schema.names]
+    try:
+        found = {name: text_column(batch, name).to_pylist() for name in names}
+        found["object"] = json_column(batch, of_json).to_pylist()
+        found["last_applied"] = json_column(batch, "last_applied").to_pylist()
+    except SmpError as error:
+        raise DocumentError(
+            error.problem, code=error.code, source=file, hint=error.hint
+        ) from None
+    for row in zip(*found.values(), strict=True):
+        yield dict(zip(found, row, strict=True))
+
+
+def _wrong_columns(file: str) -> DocumentError:
+    return DocumentError(
+        "a Parquet file has one column of objects: object, desired or live, and no"
+        " column twice",
+        code="invalid-columns",
+        source=file,
+    )
 
 
 def _record_of_row(
@@ -414,13 +466,9 @@ def _record_of_row(
         values.get("name") or identity.name,
         text,
         place,
-        _bytes(values.get("last_applied")),
+        values.get("last_applied"),
     )
     return record if record.kind and record.name else None
-
-
-def _bytes(value: str | bytes | None) -> bytes | None:
-    return value.encode() if isinstance(value, str) else value
 
 
 def _parquet_file(file: str) -> Any:
@@ -445,6 +493,15 @@ def _problem(place: Document, reason: str) -> DocumentError:
     """Return what is wrong with a document as an error."""
     return DocumentError(
         reason, code="incomplete", source=name_of(place.source), line=place.line
+    )
+
+
+def _located(error: SmpError, chunk: Chunk) -> DocumentError:
+    """Return what is wrong with a part of a file with its place."""
+    if isinstance(error, DocumentError) and error.source:
+        return error
+    return DocumentError(
+        error.problem, code=error.code, source=chunk.source, line=chunk.line
     )
 
 

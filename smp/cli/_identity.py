@@ -120,7 +120,7 @@ class _JSONObject(msgspec.Struct):
 def _of_json(data: bytes) -> ObjectIdentity | None:
     try:
         obj = msgspec.json.decode(data, type=_JSONObject)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
     if obj.items is not msgspec.UNSET:
         return None

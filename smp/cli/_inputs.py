@@ -58,6 +58,7 @@ _GROUPS_OF_OTHER_TOOLS: Final = frozenset({"kustomize.config.k8s.io", "skaffold"
 _NULL: Final = b"null\n"
 
 # The byte order marks (Unicode 15, section 23.8).
+_UTF8_MARK: Final = b"\xef\xbb\xbf"
 _UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 _DEFINITION: Final = b"CustomResourceDefinition"
 _BLOCK: Final = 2**20
@@ -441,14 +442,17 @@ class Inputs:
         with self._opened(path) as (raw, _is_regular):
             file = raw if isinstance(raw, BufferedReader) else BufferedReader(raw)  # type: ignore[type-var]
             first, line_break, _rest = file.peek(_BLOCK).partition(b"\n")
+            first = first.removeprefix(_UTF8_MARK)
             # JSON for readers has its first line break behind a brace.
             is_lines = first.lstrip()[:1] == b"{" and len(first.strip()) > 1
             if not is_lines and line_break:
                 yield from chunks(file, name, self.max_bytes)
                 return
             for number, line in enumerate(file, start=1):
-                if line.strip():
-                    yield Chunk(line, name, number)
+                # Some editors and shells write a byte order mark before a text.
+                text = line.removeprefix(_UTF8_MARK) if number == 1 else line
+                if text.strip():
+                    yield Chunk(text, name, number)
 
     def _parsed(self, chunk: Chunk, *, any_document: bool) -> list[Document]:
         """Parse a part of a text; what is wrong with it is remembered."""

@@ -74,6 +74,23 @@ def table(objects: Iterable[JSONObject]) -> bytes:
     return file.getvalue()
 
 
+def columns(**values: list[Any]) -> bytes:
+    file = BytesIO()
+    pq.write_table(pa.table(values), file)
+    return file.getvalue()
+
+
+LIST_OF = b'{"apiVersion":"v1","kind":"List","items":%b}'
+CONFIG_MAP = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{%b}}'
+JSON_OF_A = json.dumps(LIVE[0])
+
+
+def after_first(line: bytes) -> bytes:
+    """Return the lines of a dump with another one in the place of the second."""
+    first, _, _third = LINES.splitlines(keepends=True)
+    return first + line + b"\n"
+
+
 def yaml_list(objects: Iterable[JSONObject]) -> bytes:
     """Return a list as kubectl prints it, kind behind the items."""
     found = listed(objects, resourceVersion="")
@@ -134,6 +151,71 @@ DAMAGES: dict[str, tuple[str, Callable[[], bytes]]] = {
             + b'{"type":"ERROR","object":{"kind":"Status","message":"too old"}}'
         ),
     ),
+    "a page in a list": (
+        "live.json",
+        lambda: json.dumps(listed([listed(LIVE[:1], **{"continue": "abc"})])).encode(),
+    ),
+    "no items": ("live.json", lambda: LIST_OF % b'"none"'),
+    "an item that is no object": ("live.json", lambda: LIST_OF % b"[5]"),
+    "an item without a kind": ("live.json", lambda: LIST_OF % b"[{}]"),
+    "what a server answers": (
+        "live.json",
+        lambda: b'{"apiVersion":"v1","kind":"Status","message":"forbidden"}',
+    ),
+    "an object without a name": ("live.ndjson", lambda: after_first(CONFIG_MAP % b"")),
+    "a name that is a number": (
+        "live.ndjson",
+        lambda: after_first(CONFIG_MAP % b'"name":5'),
+    ),
+    "a message among lines": (
+        "live.ndjson",
+        lambda: after_first(b"Error from server"),
+    ),
+    "bytes that are no text": (
+        "live.ndjson",
+        lambda: after_first(CONFIG_MAP % b'"name":"\xff"'),
+    ),
+    "a line that is too deep": (
+        "live.ndjson",
+        lambda: after_first(b'{"a":' * 100_000 + b"1" + b"}" * 100_000),
+    ),
+    "an object that is too deep": (
+        "live.ndjson",
+        lambda: after_first(
+            CONFIG_MAP % (b'"name":"b","a":' + b"[" * 100_000 + b"]" * 100_000)
+        ),
+    ),
+    "an event without an object": (
+        "live.ndjson",
+        lambda: after_first(b'{"type":"ADDED","object":null}'),
+    ),
+    "a line of no object": (
+        "live.ndjson",
+        lambda: after_first(b'{"cluster":"eu-2","object":5}'),
+    ),
+    "a row that is a list": ("live.parquet", lambda: table([listed(LIVE)])),
+    "a row that is no text": (
+        "live.parquet",
+        lambda: columns(object=[JSON_OF_A.encode(), b"\xff"]),
+    ),
+    "rows that are numbers": ("live.parquet", lambda: columns(object=[1, 2])),
+    "rows that are structures": ("live.parquet", lambda: columns(object=LIVE)),
+    "names that are numbers": (
+        "live.parquet",
+        lambda: columns(object=[JSON_OF_A], name=[1]),
+    ),
+    "kinds that are no text": (
+        "live.parquet",
+        lambda: columns(object=[JSON_OF_A], kind=[b"\xff"]),
+    ),
+    "configurations that are numbers": (
+        "live.parquet",
+        lambda: columns(object=[JSON_OF_A], last_applied=[1]),
+    ),
+    "two columns of objects": (
+        "live.parquet",
+        lambda: columns(object=[JSON_OF_A], live=[JSON_OF_A]),
+    ),
 }
 
 
@@ -180,6 +262,39 @@ def test_nothing_is_missing_behind_what_cannot_be_read() -> None:
             and file in broken["reasons"][0],
         }
         failures += [f"{name}: {check}" for check, holds in checks.items() if not holds]
+    assert failures == []
+
+
+@pytest.mark.usefixtures("folders")
+def test_a_whole_dump_may_be_written_in_many_ways() -> None:
+    marked = b"\xef\xbb\xbf" + LINES
+    of_nothing = json.dumps({**listed([]), "items": None}).encode()
+    without_kinds = [{name: obj[name] for name in ("metadata", "data")} for obj in LIVE]
+    dumps = {
+        "a byte order mark": ("live.ndjson", marked, "same"),
+        # Go prints an empty list so, where nobody has made it.
+        "a list of null": ("live.json", of_nothing, "missing"),
+        "lists in a list": (
+            "live.json",
+            json.dumps(listed([listed(LIVE[:1]), listed(LIVE[1:])])).encode(),
+            "same",
+        ),
+        "items of the kind of their list": (
+            "live.json",
+            json.dumps({**listed(without_kinds), "kind": "ConfigMapList"}).encode(),
+            "same",
+        ),
+    }
+    failures: list[str] = []
+    for name, (file, data, verdict) in dumps.items():
+        shutil.rmtree("live/eu-2")
+        Path("live/eu-2").mkdir()
+        Path("live/eu-2", file).write_bytes(data)
+        ran = drift(*SIDES)
+        _, clusters = rows_of(ran)
+        found = {value for key, value in verdicts(ran).items() if "eu-2/" in key}
+        if found != {verdict} or not clusters["eu-2"]["complete"]:
+            failures.append(name)
     assert failures == []
 
 
