@@ -88,20 +88,26 @@ def list_violations(
     value: JSON, node: SchemaNode | None, path: Path = _ROOT
 ) -> Iterator[Violation]:
     """Yield elements of sets and maps that are there twice (Go: listtype)."""
-    if isinstance(value, dict) and node is not None:
+    if node is None or not node.has_lists:
+        return
+    if isinstance(value, dict):
+        others = node.others
         for name, member in value.items():
             # Go: both loops of ValidateListSetsAndMaps.
-            if node.others is not None:
-                yield from list_violations(member, node.others, path / Key(name))
-            yield from list_violations(member, node.declared(name), path / name)
-    elif isinstance(value, list) and node is not None:
+            if others is not None and others.has_lists:
+                yield from list_violations(member, others, path / Key(name))
+            declared = node.declared(name)
+            if declared is not None and declared.has_lists:
+                yield from list_violations(member, declared, path / name)
+    elif isinstance(value, list):
         if node.list_type == "set":
             for index in _repeated([value_key(element) for element in value]):
                 yield duplicate(path / index, value[index])
         elif node.list_type == "map":
             yield from _map_violations(value, node, path)
-        for index, element in enumerate(value):
-            yield from list_violations(element, node.items, path / index)
+        if node.items is not None and node.items.has_lists:
+            for index, element in enumerate(value):
+                yield from list_violations(element, node.items, path / index)
 
 
 def _map_violations(

@@ -6,6 +6,7 @@ RE2 comes with the extras ``cel`` and ``server``. Without it no text is matched,
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final
 
 from smp._values.text_cache import TextCache
@@ -19,6 +20,8 @@ except ImportError:
 # above all repeated classes of Unicode, are larger than this, and count as malformed.
 _MEMORY: Final = 4 << 20  # bytes
 _LONGEST: Final = 10_000  # characters
+# Short texts come again: kinds, groups, names of headers.
+_SHORT: Final = 1000
 
 
 def is_installed() -> bool:
@@ -29,6 +32,24 @@ def is_installed() -> bool:
 def compiled_pattern(expression: str) -> Any:
     """Return a regular expression compiled; None if it is malformed, or without RE2."""
     return _COMPILED[expression] if is_installed() else None
+
+
+@lru_cache(maxsize=4096)
+def _is_found(expression: str, text: str) -> bool:
+    compiled = _COMPILED[expression]
+    return compiled is None or compiled.search(text) is not None
+
+
+def is_matched(expression: str, text: str) -> bool:
+    """Tell whether a regular expression finds something in a text.
+
+    One that is malformed, and any without RE2, refuses nothing.
+    """
+    if not is_installed():
+        return True
+    if len(text) + len(expression) <= _SHORT:
+        return _is_found(expression, text)
+    return _is_found.__wrapped__(expression, text)
 
 
 def _compile(expression: str) -> Any:

@@ -40,6 +40,11 @@ from smp.violations import (
 _LONGEST_MESSAGE: Final = 5 * 1024
 _ROOT: Final = Path()
 _NAMED: Final = frozenset({"object", "array"})
+_UNDECIDED: Final = (
+    ConversionError,
+    expressions.BudgetError,
+    expressions.ExpressionError,
+)
 
 
 class CompiledRule(msgspec.Struct, frozen=True):
@@ -76,6 +81,13 @@ class RuleNode:
                 self._add(name, RuleNode(seen, declared))
         self.others = _rules_in(node.others, source.others)
         self.items = _rules_in(node.items, source.items)
+        # What the rules of the new value say together, and the rules beside these.
+        self.of_update: list[CompiledRule] = []
+        alone: list[CompiledRule] = []
+        for rule in self.rules:
+            looks_back = rule.uses_old or rule.is_optional
+            (self.of_update if looks_back else alone).append(rule)
+        self.all_hold = _conjunction(alone)
         self.all_of: list[RuleNode] = []
         for branch in source.all_of:
             inner = RuleNode(node, branch)
@@ -126,6 +138,25 @@ def _compiled(rule: JSONObject) -> CompiledRule:
     return CompiledRule(
         rule, text, expression, message, uses_old, is_optional, path, problem
     )
+
+
+def _conjunction(rules: list[CompiledRule]) -> expressions.Expression | None:
+    """Return an expression that is true where all rules are; None: ask each.
+
+    An evaluation costs the same few microseconds for one rule and for ten, and mostly
+    all are true.
+    """
+    # One that does not compile has no say, as for a single rule.
+    texts = [rule.text for rule in rules if rule.expression is not None]
+    if len(texts) <= 1:
+        return None
+    # A line of its own: a rule may end in a comment.
+    written = " && ".join([f"({text}\n)" for text in texts])
+    try:
+        return expressions.compile_expression(written, optional_old_self=False)
+    except expressions.ExpressionError:
+        # Together they are longer, or deeper, than the compiler goes.
+        return None
 
 
 class Correlation(msgspec.Struct, frozen=True):
@@ -216,7 +247,7 @@ def rule_violations(
     if rules.rules:
         evaluation = _Evaluation(value, old, rules.node, seen)
         seen = evaluation.seen
-        for rule in rules.rules:
+        for rule in _rules_to_ask(rules, evaluation):
             yield from _violations_of_rule(rule, evaluation, rules, correlation, path)
     for branch in rules.all_of:
         # Go: errors of allOf are judged by what is above.
@@ -233,6 +264,19 @@ def rule_violations(
             here = path / index
             part = seen[index] if isinstance(seen, list) else ABSENT
             yield from rule_violations(element, was, rules.items, below, here, part)
+
+
+def _rules_to_ask(rules: RuleNode, evaluation: _Evaluation) -> list[CompiledRule]:
+    """Return the rules that may refuse a value: those of it alone if not all hold."""
+    if rules.all_hold is None:
+        return rules.rules
+    with suppress(
+        ConversionError, expressions.BudgetError, expressions.ExpressionError
+    ):
+        # Go absorbs an error where another operand is false, and never by true ones.
+        if rules.all_hold.evaluate(evaluation.bindings(with_old=False)) is True:
+            return rules.of_update
+    return rules.rules
 
 
 def _of_members(

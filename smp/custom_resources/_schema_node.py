@@ -18,7 +18,10 @@ from smp._values.values import (
     as_text,
     value_key,
 )
+from smp.custom_resources._formats import FORMATS
 
+_SIZES: Final = frozenset({"maxItems", "maxProperties", "minItems", "minProperties"})
+_TEXTS: Final = frozenset({"maxLength", "minLength", "pattern"})
 _TEXT: Final[JSONObject] = {"type": "string"}
 # Go: apiserver/pkg/cel/common, WithTypeAndObjectMeta.
 _RESOURCE: Final[JSONObject] = {
@@ -67,6 +70,12 @@ class SchemaNode:
         self.all_of: list[SchemaNode] = _nodes(schema.get("allOf"))
         self.one_of: list[SchemaNode] = _nodes(schema.get("oneOf"))
         self.not_: SchemaNode | None = _node(schema.get("not"))
+        self.required: list[str] = [
+            name for name in as_list(schema.get("required")) if isinstance(name, str)
+        ]
+        self.limits_size = not _SIZES.isdisjoint(schema)
+        self.limits_strings = self.format in FORMATS or not _TEXTS.isdisjoint(schema)
+        self._has_lists: bool | None = None
         self._members: dict[str, SchemaNode | None] = {}
         self._seen: dict[str, SchemaNode | None] = {}
         self._enum_keys: frozenset[object] | None = None
@@ -93,6 +102,18 @@ class SchemaNode:
                 seen = _node(_RESOURCE[name])
             self._seen[name] = seen if seen is not None and seen.is_seen else None
         return self._seen[name]
+
+    @property
+    def has_lists(self) -> bool:
+        """Whether there is a set, or a list of type map, here or in the schemas in it.
+
+        Where there is none, nothing can be there twice.
+        """
+        if self._has_lists is None:
+            self._has_lists = self.list_type in {"map", "set"}
+            for inner in self.inner():
+                self._has_lists = self._has_lists or inner.has_lists
+        return self._has_lists
 
     def allows(self, value: JSON) -> bool:
         """Tell whether a value is in the enum; of numbers the value counts."""

@@ -22,12 +22,11 @@ from smp._values.values import (
     JSONArray,
     JSONObject,
     NotPlainError,
-    as_list,
     printed,
     same,
 )
 from smp.custom_resources._formats import FORMATS
-from smp.custom_resources._patterns import compiled_pattern
+from smp.custom_resources._patterns import is_matched
 from smp.custom_resources._schema_node import SchemaNode
 from smp.paths import DottedName, Path
 from smp.schema.walk import Key, key_of
@@ -90,8 +89,9 @@ class Judgement:
 
     def merge(self, other: Judgement) -> None:
         """Add all violations of another one, and the checks that it has passed."""
-        for violation in other.violations:
-            self.add(violation)
+        if other.violations:
+            for violation in other.violations:
+                self.add(violation)
         self.passed += other.passed
 
 
@@ -135,6 +135,8 @@ def is_unchanged(value: JSON | Absent, old: JSON | Absent, node: SchemaNode) -> 
         return node.items is not None and all(
             is_unchanged(element, was, node.items) for element, was in pairs
         )
+    if isinstance(value, (int, float)) and isinstance(old, (int, float)):
+        return same(go_number(value), go_number(old))
     return same(value, old)
 
 
@@ -152,23 +154,26 @@ def _judge(value: JSON, old: JSON | Absent, node: SchemaNode, path: Path) -> Jud
 
     if node.types or node.format:
         problem = _type_violation(value, kind, node, path)
-        found.add(problem)
+        if problem is not None:
+            found.add(problem)
         found.passed += 1 if problem else 2
     if node.any_of or node.one_of or node.all_of or node.not_ is not None:
         found.merge(_judge_branches(value, node, path))
     found.passed += 2
     if isinstance(value, str):
-        for violation in _string_violations(value, node, path):
-            found.add(violation)
+        if node.limits_strings:
+            for violation in _string_violations(value, node, path):
+                found.add(violation)
         found.passed += 1 + (node.format in FORMATS)
-    elif kind in {"integer", "number"} and isinstance(value, int | float):
+    elif kind in {"integer", "number"} and isinstance(value, (int, float)):
         for violation in _number_violations(go_number(value), node, path):
             found.add(violation)
         found.passed += 2
     elif isinstance(value, list):
         found.merge(_judge_elements(value, old, node, path))
         found.passed += 2
-    found.add(_enum_violation(value, node, path))
+    if node.enum:
+        found.add(_enum_violation(value, node, path))
     found.passed += 1
     if isinstance(value, dict):
         found.merge(_judge_members(value, old, node, path))
@@ -208,7 +213,7 @@ def _type_violation(
     """Go: typeValidator.Validate."""
     types, format_ = node.types, node.format
     fits = kind in types or (kind == "integer" and "number" in types)
-    if kind == "number" and "integer" in types and isinstance(value, int | float):
+    if kind == "number" and "integer" in types and isinstance(value, (int, float)):
         fits = fits or _is_integral(go_number(value))
     is_text = kind in {"string", "array"}
     shown = _FORMATS_OF_KINDS.get(kind, "")
@@ -248,16 +253,14 @@ def _string_violations(value: str, node: SchemaNode, path: Path) -> Iterator[Vio
     schema = node.schema
     most, least = schema.get("maxLength"), schema.get("minLength")
     pattern = schema.get("pattern")
-    if isinstance(most, int | float) and len(value) > most:
+    if isinstance(most, (int, float)) and len(value) > most:
         yield too_long(path, int(most))
-    elif isinstance(least, int | float) and len(value) < least:
+    elif isinstance(least, (int, float)) and len(value) < least:
         detail = f"{path} in body should be at least {int(least)} chars long"
         yield invalid(path, value, detail)
-    elif isinstance(pattern, str) and pattern:
-        compiled = compiled_pattern(pattern)
-        if compiled is not None and not compiled.search(value):
-            detail = f"{path} in body should match '{pattern}'"
-            yield invalid(path, value, detail)
+    elif isinstance(pattern, str) and pattern and not is_matched(pattern, value):
+        detail = f"{path} in body should match '{pattern}'"
+        yield invalid(path, value, detail)
     is_valid = FORMATS.get(node.format)
     if is_valid is not None and not is_valid(value):
         yield wrong_type(path, value, node.format)
@@ -272,7 +275,7 @@ def _number_violations(
     type_ = node.types[0] if len(node.types) == 1 else ""
     yield from _range_violations("Checked", value, type_, node.format, path)
     factor = schema.get("multipleOf")
-    if isinstance(factor, int | float) and not isinstance(factor, bool):
+    if isinstance(factor, (int, float)) and not isinstance(factor, bool):
         misfits = [*_range_violations("MultipleOf", factor, type_, node.format, path)]
         yield from misfits
         # Go: MultipleOfNativeType, which makes an integer of it for an integer.
@@ -290,7 +293,7 @@ def _number_violations(
         ("minimum", "exclusiveMinimum", -1, "greater than"),
     ):
         limit = schema.get(keyword)
-        if isinstance(limit, bool) or not isinstance(limit, int | float):
+        if isinstance(limit, bool) or not isinstance(limit, (int, float)):
             continue
         name = f"{keyword.capitalize()} boundary"
         misfits = [*_range_violations(name, limit, type_, node.format, path)]
@@ -345,14 +348,23 @@ def _judge_elements(
             if found.is_full:
                 break
             found.merge(_judged(element, former[index], node.items, path / index))
-    least, most = node.schema.get("minItems"), node.schema.get("maxItems")
-    if isinstance(least, int | float) and len(value) < least:
-        detail = f"{path} in body should have at least {int(least)} items"
-        found.add(invalid(path, len(value), detail))
-    if isinstance(most, int | float) and len(value) > most:
-        found.add(too_many(path, len(value), int(most)))
+    _judge_size(len(value), node, path, "Items", found)
     found.passed += 1
     return found
+
+
+def _judge_size(
+    size: int, node: SchemaNode, path: Path, of: str, found: Judgement
+) -> None:
+    """Add that there is too little in a value, or too much."""
+    if not node.limits_size:
+        return
+    least, most = node.schema.get(f"min{of}"), node.schema.get(f"max{of}")
+    if isinstance(least, (int, float)) and size < least:
+        detail = f"{path} in body should have at least {int(least)} {of.lower()}"
+        found.add(invalid(path, size, detail))
+    if isinstance(most, (int, float)) and size > most:
+        found.add(too_many(path, size, int(most)))
 
 
 def formers(
@@ -376,13 +388,7 @@ def _judge_members(
 ) -> Judgement:
     """Go: objectValidator.Validate."""
     found = Judgement()
-    schema = node.schema
-    least, most = schema.get("minProperties"), schema.get("maxProperties")
-    if isinstance(least, int | float) and len(value) < least:
-        detail = f"{path} in body should have at least {int(least)} properties"
-        found.add(invalid(path, len(value), detail))
-    if isinstance(most, int | float) and len(value) > most:
-        found.add(too_many(path, len(value), int(most)))
+    _judge_size(len(value), node, path, "Properties", found)
     for name, member in value.items():
         inner = node.member(name)
         if inner is None:
@@ -393,8 +399,8 @@ def _judge_members(
         was = former_member(old, name, is_root=not path.steps)
         step = name if name in node.properties else DottedName(name)
         found.merge(_judged(member, was, inner, path / step))
-    for missing in as_list(schema.get("required")):
-        if isinstance(missing, str) and missing not in value:
+    for missing in node.required:
+        if missing not in value:
             found.add(require(path / missing))
     return found
 

@@ -131,6 +131,39 @@ def test_a_rule_that_is_not_understood_is_counted_and_refuses_nothing() -> None:
     )
 
 
+def test_rules_of_one_place_are_told_apart() -> None:
+    """They are evaluated together, and each alone where not all hold."""
+    rules = [
+        {"rule": "self.size > 0 // always"},
+        {"rule": "self.size > 1 || self.size < 0", "message": "small"},
+        {"rule": "[1][self.size] == 1", "message": "error"},
+        {"rule": "self.size == oldSelf.size", "message": "changed"},
+        {"rule": "nonsense("},
+    ]
+    document = definition(
+        {
+            "name": "one",
+            "spec": {
+                "type": "object",
+                "properties": {"size": {"type": "integer"}},
+                "x-kubernetes-validations": rules,
+            },
+        }
+    )
+    schema = Catalog.from_crd(document).schema("example.com/v1", "ThingOne")
+    found = custom_resources.validate(
+        {"spec": {"size": 1}}, schema, {"spec": {"size": 2}}
+    )
+    assert [violation.message for violation in found] == [
+        "Invalid value: small",
+        'Invalid value: "object": index out of bounds: 1 evaluating rule: error',
+        "Invalid value: changed",
+    ]
+    # What an update did not change is not refused, whichever rules hold.
+    old = {"spec": {"size": 0}}
+    assert custom_resources.validate(old, schema, old) == ()
+
+
 def test_a_rule_of_too_many_steps_ends_and_is_said_to_be_undecided() -> None:
     schema = with_rule("self.list.all(a, self.list.all(b, a + b >= 0))")
     numbers: list[Any] = [*range(200)]
