@@ -122,12 +122,16 @@ Result: TypeAlias = "JSON | Failure"
 
 
 class SpecCase(msgspec.Struct, frozen=True):
-    """One case: its members with the defaults of its file, and its place there."""
+    """One case: its members with the defaults of its file, and its place there.
+
+    ``problem`` says why it is malformed; running it raises that.
+    """
 
     index: int
     document: dict[str, Any]
     source: str
     line: int
+    problem: str = ""
 
     @property
     def description(self) -> str:
@@ -166,7 +170,8 @@ class SpecCase(msgspec.Struct, frozen=True):
 def parse(text: str, *, source: str = "<input>") -> list[SpecCase]:
     """Read the cases of one file.
 
-    Raises DocumentError for a malformed file, unknown members included.
+    A case may be malformed, which leaves the others alone. Raises DocumentError for a
+    malformed file, unknown members included.
     """
     file = parse_file(text, source)
     # Cases that are not written in block style have no lines of their own.
@@ -175,21 +180,19 @@ def parse(text: str, *, source: str = "<input>") -> list[SpecCase]:
     names: set[str] = set()
     for index, members in enumerate(as_list(file["cases"])):
         line = lines[index] if index < len(lines) else 1
-        case = SpecCase(index, as_object(members), source, line)
-        if not isinstance(members, dict):
-            raise case.error(f"a case must be an object, not {type_name(members)}")
+        own = as_object(members)
         # A case with a kind or a schema of its own does not take that of the file.
-        inherited = _DEFAULTS if _SCHEMA & members.keys() else (*_DEFAULTS, *_SCHEMA)
+        inherited = _DEFAULTS if _SCHEMA & own.keys() else (*_DEFAULTS, *_SCHEMA)
         defaults = {name: file[name] for name in inherited if name in file}
-        case = msgspec.structs.replace(case, document={**defaults, **members})
-        problem = next(_problems(case), None)
-        if problem is not None:
-            raise case.error(problem)
+        case = SpecCase(index, {**defaults, **own}, source, line)
+        problem = next(_problems(case), "")
+        if not isinstance(members, dict):
+            problem = f"a case must be an object, not {type_name(members)}"
         # A case is selected by its name, which comes from its description.
-        if case.name in names:
-            raise case.error("another case of this file has the same description")
+        elif case.name in names:
+            problem = problem or "another case of this file has the same description"
         names.add(case.name)
-        cases.append(case)
+        cases.append(msgspec.structs.replace(case, problem=problem))
     return cases
 
 

@@ -56,8 +56,11 @@ class CaseOutcome(msgspec.Struct, frozen=True):
 def run(case: SpecCase) -> CaseOutcome:
     """Run every operation that the case has an expectation for.
 
-    Raises DocumentError for a case that expects nothing or lacks an input.
+    Raises DocumentError for a case that is malformed, expects nothing or lacks an
+    input.
     """
+    if case.problem:
+        raise case.error(case.problem)
     expected = expectations(case)
     if not expected:
         raise case.error("the case has no expectation")

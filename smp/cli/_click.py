@@ -19,6 +19,7 @@ from smp.cli._commands import (
     ValueKind,
     load_command,
 )
+from smp.cli._errors import printable, report
 from smp.cli._version import version_line
 from smp.errors import did_you_mean, listing
 
@@ -241,7 +242,7 @@ def read_with_click(argv: list[str] | None) -> CommandLine | int:
     except click.Abort:
         raise KeyboardInterrupt from None
     except click.ClickException as error:
-        error.show()
+        _show(error)
         return error.exit_code
     return read if isinstance(read, CommandLine | int) else 0
 
@@ -261,4 +262,18 @@ def show_usage_error(line: CommandLine, reason: str) -> None:
             command = command.get_command(context, name)
         if command is not None:
             context = click.Context(command, info_name=name, parent=context)
-    click.UsageError(reason, context).show()
+    _show(click.UsageError(reason, context))
+
+
+def _show(error: click.ClickException) -> None:
+    """Show an error of click as all others are shown."""
+    # A group of commands without one shows its help.
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        error.show()
+        return
+    report(f"smp: error: {printable(error.format_message())}")
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is not None:
+        usage = " ".join(context.get_usage().removeprefix("Usage: ").split())
+        report(f"  usage:  {usage}")
+        report(f"  hint:   {context.command_path} --help has the options")

@@ -199,12 +199,17 @@ class Schemas:
         return (identity.api_version, identity.kind) not in self._builtin
 
     def of_any(
-        self, obj: Object, without: str = "patched as JSON (RFC 7396)"
+        self,
+        obj: Object,
+        without: str = "patched as JSON (RFC 7396)",
+        *,
+        is_former: bool = False,
     ) -> tuple[Schema, str]:
         """Return the schema of an object, and a note where there is none.
 
-        ``without`` is what happens to an object without a schema. Raises ObjectError
-        where apiVersion or kind is missing.
+        ``without`` is what happens to an object without a schema. ``is_former`` says
+        that the object was there before, so that its kind was known to some server.
+        Raises ObjectError where apiVersion or kind is missing, and UnknownKindError.
         """
         try:
             return self.of(obj), ""
@@ -212,7 +217,7 @@ class Schemas:
             group, _, _version = as_text(obj.value.get("apiVersion")).rpartition("/")
             # A server knows all kinds of its own groups: this is a misspelled kind, or
             # one of another version of Kubernetes.
-            if self._is_strict or group in self._server_groups:
+            if self._is_strict or (group in self._server_groups and not is_former):
                 raise
             # kubectl sends a JSON merge patch for a kind that it has no Go type of
             # (pkg/cmd/apply/patcher.go, buildMergePatch).

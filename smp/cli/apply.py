@@ -48,7 +48,7 @@ from smp.cli._outcomes import ObjectOperation, Versions
 from smp.cli._run import Work, load_row, run
 from smp.cli._secrets import Masks
 from smp.cli._selection import Selection, selects_by_name
-from smp.errors import did_you_mean, listing
+from smp.errors import UnknownFieldError, did_you_mean, listing
 from smp.paths import Path
 from smp.schema.model import ListType, ObjectType, Schema, Type
 
@@ -202,15 +202,19 @@ def _explain(
         notes = (*outcome.notes, note)
         return msgspec.structs.replace(outcome, causes=(), patch={}, notes=notes)
     if outcome.causes and not causes:
+        with concerning(row.entry, outcome.label):
+            _require_known(explained.path, outcome.type_)
         # A report of an object without causes has its patch, which is no answer here.
-        notes = (*outcome.notes, _absence_of(explained.path, outcome.type_))
+        note = f"{explained.path}: neither the live object nor the new one has it"
+        notes = (*outcome.notes, note)
         return msgspec.structs.replace(outcome, causes=(), patch={}, notes=notes)
     return msgspec.structs.replace(outcome, causes=causes)
 
 
-def _absence_of(path: str, type_: Type) -> str:
-    """Say why there is nothing to explain at a path."""
+def _require_known(path: str, type_: Type) -> None:
+    """Raise UnknownFieldError for the path of a field that the schema does not know."""
     current = type_
+    known = Path()
     for name in [] if "[" in path else path.split("."):
         if isinstance(current, ListType):
             current = current.items
@@ -219,10 +223,13 @@ def _absence_of(path: str, type_: Type) -> str:
         field = current.field(name)
         if field is None:
             names = [sibling.name for sibling in current]
-            hint = did_you_mean(name, names) or listing("fields", names)
-            return f"{path}: the schema does not know the field {name}; {hint}"
+            raise UnknownFieldError(
+                "the schema does not know this field",
+                path=known / name,
+                hint=did_you_mean(name, names) or listing("fields", names),
+            )
+        known /= name
         current = field.type
-    return f"{path}: neither the live object nor the new one has it"
 
 
 COMMAND: Final[Command] = declare(

@@ -12,7 +12,7 @@ from smp._values.client_models import content_of
 from smp._values.plain import as_object
 from smp._values.values import JSONObject
 from smp.documents import flattened, read
-from smp.errors import DocumentError, ObjectError
+from smp.errors import DocumentError, ObjectError, bounded
 
 # An object, a model of a client, YAML or JSON text, the path of a file or of a
 # directory, or several of these.
@@ -35,6 +35,7 @@ class GivenObject(msgspec.Struct, frozen=True):
     line: int = 0
 
 
+@bounded("the list of objects")
 def objects_of(given: Objects) -> list[GivenObject]:
     """Return the objects; those of a directory in the order of its file names.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -34,6 +35,12 @@ Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
+
+# Go: k8s.io/apiserver, endpoints/request.RequestInfoFactory.NewRequestInfo.
+_PATH: Final = re.compile(
+    r"/(?:api|apis/(?P<group>[^/]+))/[^/]+(?:/namespaces/[^/]+)?"
+    r"/(?P<resource>[^/]+)/(?P<name>[^/]+)(?:/.*)?"
+)
 
 Object: TypeAlias = dict[str, Any]
 Loaded: TypeAlias = bytes | Object
@@ -115,13 +122,9 @@ class PatchEndpoint:
                 scope, await _body(receive, options.limits.body), options
             )
         except SmpError as error:
-            resource, _, group = self._options.resource.partition(".")
-            return to_status(
-                error,
-                name=scope["path"].rpartition("/")[2],
-                group=group,
-                resource=resource,
-            )
+            resource, name = _named(scope["path"])
+            resource, _, group = (self._options.resource or resource).partition(".")
+            return to_status(error, name=name, group=group, resource=resource)
 
     async def _patched(self, scope: Scope, body: bytes, options: Options) -> Outcome:
         media_type = read_header(scope, b"content-type")
@@ -160,6 +163,19 @@ class PatchEndpoint:
             raise ValueError("the stored document is not a JSON object") from error
         except (UnknownKindError, ObjectError):
             return None
+
+
+def _named(path: str) -> tuple[str, str]:
+    """Return the resource, with its group, and the name in the path of a request.
+
+    Of a path that is none of Kubernetes it is the last but one part, and the last.
+    """
+    parts = path.strip("/").split("/")
+    known = _PATH.fullmatch(path)
+    if known is None:
+        return "".join(parts[-2:-1]), parts[-1]
+    group, resource, name = known["group"] or "", known["resource"], known["name"]
+    return f"{resource}.{group}" if group else resource, name
 
 
 class _BodyTypeMeta(msgspec.Struct):

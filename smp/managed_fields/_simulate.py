@@ -24,7 +24,12 @@ from smp._values.last_applied import (
     last_applied_configuration,
     with_last_applied,
 )
-from smp._values.plain import as_plain_object, over_json, require_object_or_none
+from smp._values.plain import (
+    as_plain_object,
+    over_json,
+    plain,
+    require_object_or_none,
+)
 from smp._values.values import Absent, JSONObject, as_object, show, type_name
 from smp.errors import ApplyWarning, ObjectError, SmpError
 from smp.managed_fields._compare import compare
@@ -181,7 +186,9 @@ def simulate(
             # It can be forced.
             refused = False
         if step.verb in ("apply", "kubectl apply") and not refused:
-            applied[step.manager] = as_object(step.body)
+            # Of what is no JSON nothing is said.
+            with suppress(SmpError):
+                applied[step.manager] = as_object(plain(step.body))
         elif step.verb == "release":
             applied.pop(step.manager, None)
         try:

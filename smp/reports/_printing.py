@@ -132,8 +132,9 @@ def _piece_of(report: ObjectReport, printer: Printer) -> str:
     """Return the piece of a report that anybody may have made."""
     try:
         return printer.piece(report)
-    except (AttributeError, NotPlainError, TypeError):
-        # Its objects may be of other types, see smp._values.plain.
+    except (AttributeError, NotPlainError, TypeError, ValueError):
+        # Its objects may be of other types, see smp._values.plain, or have numbers that
+        # Python does not print.
         values = {name: plain(getattr(report, name)) for name in _VALUES}
         return printer.piece(msgspec.structs.replace(report, **values))
 

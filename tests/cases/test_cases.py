@@ -293,7 +293,7 @@ def test_a_disagreement_with_the_reference_is_found() -> None:
             HEADER + CASE + "    result: {}\n    error: {result: x}\n",
             r"\['result'\] cannot both fail",
         ),
-        (HEADER + CASE + CASE, "the same description"),
+        (PASSING + CASE, "the same description"),
         (HEADER + CASE + "    crd: {}\n    kind: v1 Pod\n", "a schema or a crd"),
         (HEADER + CASE + "    steps: {}\n", "'steps' cannot be object"),
         (HEADER + CASE + "    steps: [1]\n", "a step must be an object, not integer"),
@@ -315,9 +315,16 @@ def test_a_disagreement_with_the_reference_is_found() -> None:
 )
 def test_a_malformed_case_is_rejected_with_its_place(text: str, message: str) -> None:
     with pytest.raises(DocumentError, match=message) as caught:
-        parse(text, source="f.yaml")
+        [*map(run, parse(text, source="f.yaml"))]
     assert caught.value.code == "invalid-case"
     assert caught.value.source == "f.yaml"
+
+
+def test_a_malformed_case_leaves_the_others_of_its_file_alone() -> None:
+    bad = CASE.replace("source: s", "source: 003").replace("n: a", "n: b")
+    broken, other = parse(HEADER + bad + PASSING.removeprefix(HEADER))
+    assert broken.problem == "'source' cannot be integer"
+    assert run(other).passed
 
 
 def test_a_case_knows_its_line() -> None:

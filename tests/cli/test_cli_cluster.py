@@ -261,7 +261,7 @@ class TestApply:
         written(CONFIG, name="x.yaml")
         ran = smp("apply", *arguments)
         assert ran.exit_code == 2
-        assert "Usage: smp cluster apply" in ran.stderr
+        assert "  usage:  smp cluster apply" in ran.stderr
 
     def test_without_a_cluster_it_is_an_error(
         self, smp: Smp, monkeypatch: pytest.MonkeyPatch

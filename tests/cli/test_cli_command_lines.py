@@ -177,7 +177,7 @@ def test_what_is_read_without_click_is_what_click_reads(words: list[str]) -> Non
 def test_an_error_of_use_looks_the_same_with_and_without_click() -> None:
     read = run("patch", "old.yaml")
     left = run("patch", "--", "old.yaml")
-    assert "Try 'smp patch --help' for help." in read.stderr
+    assert "  hint:   smp patch --help has the options" in read.stderr
     assert "give the patch either in --patch-file or in --patch" in read.stderr
     assert (
         (left.exit_code, left.stderr)

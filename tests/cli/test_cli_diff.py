@@ -54,6 +54,32 @@ def test_equal_objects_give_no_yaml_and_empty_json_patches() -> None:
     ]
 
 
+def test_a_kind_of_a_former_version_is_compared_and_never_applied() -> None:
+    ingress = (
+        "apiVersion: extensions/v1beta1\nkind: Ingress\nmetadata: {name: a}\n"
+        "spec: {backend: {serviceName: s, servicePort: 80}}\n"
+    )
+    Path("former.yaml").write_text(ingress)
+    Path("latter.yaml").write_text(ingress.replace("80", "81"))
+    Path("other.yaml").write_text(ingress.replace("name: a", "name: b"))
+    no_match = 'has no matches for kind "Ingress" in version "extensions/v1beta1"'
+
+    changed = run("diff", "former.yaml", "latter.yaml", "-o", "report")
+    assert changed.exit_code == 1
+    assert f"{no_match}; patched as JSON (RFC 7396)\n" in changed.stdout
+    assert "~ spec.backend.servicePort: 80 -> 81\n" in changed.stdout
+    removed = run("diff", "former.yaml", "new.yaml", "-o", "report")
+    assert "extensions/v1beta1 Ingress a: to be removed\n" in removed.stdout
+    # What is new, or goes to a server, has to be of a kind that the server has.
+    for arguments in (
+        ["new.yaml", "other.yaml"],
+        ["latter.yaml", "--live", "old.yaml"],
+    ):
+        refused = run("diff", *arguments, "-o", "report")
+        assert no_match in refused.stderr
+        assert refused.exit_code in (2, 3)
+
+
 def test_with_live_objects_the_patch_is_the_three_way_patch() -> None:
     ran = run("diff", "old.yaml", "new.yaml", "--live", "live.yaml", "-o", "json")
     assert ran.exit_code == 1

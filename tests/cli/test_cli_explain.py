@@ -78,7 +78,6 @@ def test_an_apply_is_explained_at_a_path(
             "data.missing: neither the live object nor the new one has it",
         ),
         ("data[x.y]", "data[x.y]: neither the live object nor the new one has it"),
-        ("metadata.lables.app", "does not know the field lables; did you mean labels?"),
     ],
 )
 def test_a_path_that_no_object_has_is_said_and_no_patch_is_shown(
@@ -92,13 +91,26 @@ def test_a_path_that_no_object_has_is_said_and_no_patch_is_shown(
     assert "{}" not in shown
 
 
+def test_a_field_that_the_schema_does_not_know_fails_with_and_without_an_apply(
+    applied: list[str],
+) -> None:
+    of_kind = run("explain", "cm", "metadata.lables.app")
+    of_apply = run("explain", *applied, "metadata.lables.app")
+    assert (of_kind.exit_code, of_apply.exit_code) == (2, 2)
+    problem = "smp: error: the schema does not know this field\n"
+    for done in (of_kind, of_apply):
+        assert done.stderr.startswith(problem)
+        assert "  path:   metadata.lables\n" in done.stderr
+        assert "  hint:   did you mean labels?\n" in done.stderr
+
+
 @pytest.mark.parametrize(
     "arguments", [[], ["-o", "table", "-f", "x"], ["a", "b", "-f", "x"]]
 )
 def test_what_cannot_be_explained_is_a_usage_error(arguments: list[str]) -> None:
     done = run("explain", *arguments)
     assert done.exit_code == 2
-    assert "Usage: smp explain" in done.stderr
+    assert "  usage:  smp explain" in done.stderr
 
 
 def test_a_field_is_shown_with_the_fields_below_it() -> None:

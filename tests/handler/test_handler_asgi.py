@@ -174,6 +174,30 @@ def test_a_missing_object_is_not_found() -> None:
     assert answer.body["message"] == 'deployments.apps "web" not found'
 
 
+@pytest.mark.parametrize(
+    ("path", "named"),
+    [
+        ("/api/v1/namespaces/shop/pods/web", "pods"),
+        ("/api/v1/nodes/web/status", "nodes"),
+        ("/apis/apps/v1/namespaces/shop/deployments/web/scale", "deployments.apps"),
+        ("/apis/example.com/v1/things/web", "things.example.com"),
+        ("/api/v1/namespaces/web", "namespaces"),
+        ("/api/v1/namespaces/web/status", "namespaces"),
+        ("/things/web", "things"),
+    ],
+)
+def test_what_is_not_found_is_named_by_the_path(path: str, named: str) -> None:
+    async def load(_scope: Any) -> None:
+        return None
+
+    endpoint = PatchEndpoint(load, Storage().save, kubernetes())
+    scope = {**http_scope(headers=[(b"content-type", MERGE.encode())]), "path": path}
+    message = {"type": "http.request", "body": REPLICAS, "more_body": False}
+    answer = call(endpoint, scope, [message])
+    assert answer.status == 404
+    assert answer.body["message"] == f'{named} "web" not found'
+
+
 def test_a_refusal_is_answered() -> None:
     answer = Storage().request(
         dump({"spec": {"bogus": 1}}), query=b"fieldValidation=Strict"

@@ -353,6 +353,12 @@ def test_a_string_is_in_the_combined_enums_if_json_schema_allows_it(
             "full",
             'Unsupported value: "full": supported values: "auto", any integer',
         ),
+        # JSON Schema: a value of oneOf is in exactly one of the branches.
+        (
+            {"oneOf": [{"enum": ["a", "b"]}, {"enum": ["b", "c"]}], "type": "string"},
+            "b",
+            'Unsupported value: "b": supported values: "a", "c"',
+        ),
         (
             {"anyOf": [{"type": "string", "enum": ["a"]}, {"enum": [1, 2]}]},
             3,

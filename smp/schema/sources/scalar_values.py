@@ -8,7 +8,8 @@ types, of which only some have an enum::
 
 allows every integer, and one string. Other keywords (``pattern``, ``minimum``) are not
 looked at, nor is a reference followed, so that a schema may allow less than is said
-here. For the same reason a value that two branches of ``oneOf`` list is allowed.
+here. A value that two branches of ``oneOf`` list is refused where these have no other
+keywords, of which one may refuse it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from smp.schema.model import TypeDocument
 # left out has none.
 Allowed: TypeAlias = dict[str, JSONArray | None]
 
+# The keywords that decide here, and those that decide nothing.
+_LOOKED_AT: Final = frozenset({"type", "enum", "description", "title"})
 _JSON_TYPES: Final = ("string", "integer", "number", "boolean")
 # The JSON types of the values of a type.
 _OF_TYPE: Final = {
@@ -83,8 +86,33 @@ def _allowed(node: JSON) -> Allowed:
             in_one: Allowed = {}
             for branch in branches:
                 in_one = _in_either(in_one, _allowed(branch))
+            # JSON Schema, oneOf: valid against exactly one of them.
+            if keyword == "oneOf" and all(map(_is_exact, branches)):
+                in_one = _in_exactly_one([_allowed(branch) for branch in branches])
             allowed = _in_both(allowed, in_one)
     return allowed
+
+
+def _is_exact(branch: JSON) -> bool:
+    """Tell whether what is allowed by a schema is all that it says."""
+    return isinstance(branch, dict) and branch.keys() <= _LOOKED_AT
+
+
+def _in_exactly_one(branches: list[Allowed]) -> Allowed:
+    """Return what one branch allows and no other, as far as the values are listed."""
+    found: Allowed = {}
+    for json_type in _JSON_TYPES:
+        lists = [branch[json_type] for branch in branches if json_type in branch]
+        if None in lists:
+            found[json_type] = None
+            continue
+        listed = [values for values in lists if values is not None]
+        once: JSONArray = []
+        for values in listed:
+            once += [v for v in values if sum(_has(each, v) for each in listed) == 1]
+        if once:
+            found[json_type] = once
+    return found
 
 
 def _in_both(left: Allowed, right: Allowed) -> Allowed:
