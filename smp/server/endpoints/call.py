@@ -187,7 +187,7 @@ def _options(settings: Settings, kind: Kind, subresource: str, manager: str) -> 
             custom=defined is not None,
             kubernetes=settings.catalog.version,
         ),
-        unconditional=resource.unconditional_update,
+        unconditional=not resource.strategy.conditional,
         custom=defined is not None,
         resource=resource.qualified,
     )

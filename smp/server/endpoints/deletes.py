@@ -35,7 +35,7 @@ async def delete(call: Call) -> Response:
     resource = call.target.resource
     removal = await remove(call.state, call.target, options=options)
     warnings = options.warnings(resource)
-    if not removal.is_deleted or resource.answers_deleted:
+    if not removal.is_deleted or resource.strategy.answers_deleted:
         body = served(removal.stored, resource)
         return await object_response(call, body, warnings=warnings)
     # The object is gone: the answer is a Status with its uid, as of an API server.

@@ -72,7 +72,8 @@ async def update(call: Call) -> Response:
             return handler.create(body, schema, options)
         return handler.replace(old, body, schema, options)
 
-    creates = call.target.resource.creates_on_update and not call.target.subresource
+    target = call.target
+    creates = target.resource.strategy.creates_on_update and not target.subresource
     return await _change(call, transform, len(body), creates=creates)
 
 

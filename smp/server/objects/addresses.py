@@ -13,8 +13,6 @@ from typing import Final, TypeAlias
 from smp._values.values import JSON, JSONObject, as_object, as_text
 from smp.server.objects.fields import objects_in, strings_in
 
-# The address of the Service of the server itself, the first one of the network.
-API_SERVER_ADDRESS: Final = "10.0.0.1"
 _NETWORK: Final = "10.0"
 _ADDRESSES: Final = 1 << 16
 _FIRST_PORT: Final = 30000

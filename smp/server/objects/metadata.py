@@ -50,37 +50,7 @@ _SYSTEM_FIELDS: Final = (
 _UNSTORED_FIELDS: Final = ("resourceVersion", "selfLink")
 _SET_BY_SERVERS: Final = frozenset((*_SYSTEM_FIELDS, *_UNSTORED_FIELDS))
 
-_COUNTED_METADATA: Final = {
-    ("apps", "deployments"): "annotations",
-    ("discovery.k8s.io", "endpointslices"): "labels",
-}
-# Go: csiDriverStrategy counts what changes, and does not begin with 1.
-_COUNTED_LATER: Final = frozenset({("storage.k8s.io", "csidrivers")})
-_NEVER_COUNTED: Final = ("scheduling.k8s.io", "priorityclasses")
 _NOT_A_STRING: Final = "must be a string"
-
-# The built-in resources whose objects have a generation (Go: PrepareForCreate of the
-# strategies in k8s.io/kubernetes/pkg/registry). Custom resources all have one.
-_WITH_GENERATION: Final = {
-    "": {"pods", "podtemplates", "replicationcontrollers"},
-    "admissionregistration.k8s.io": {
-        "mutatingadmissionpolicies",
-        "mutatingadmissionpolicybindings",
-        "mutatingwebhookconfigurations",
-        "validatingadmissionpolicies",
-        "validatingadmissionpolicybindings",
-        "validatingwebhookconfigurations",
-    },
-    "apiextensions.k8s.io": {"customresourcedefinitions"},
-    "apps": {"daemonsets", "deployments", "replicasets", "statefulsets"},
-    "batch": {"cronjobs", "jobs"},
-    "discovery.k8s.io": {"endpointslices"},
-    "flowcontrol.apiserver.k8s.io": {"flowschemas", "prioritylevelconfigurations"},
-    "networking.k8s.io": {"ingressclasses", "ingresses", "networkpolicies"},
-    "policy": {"poddisruptionbudgets"},
-    "resource.k8s.io": {"deviceclasses", "devicetaintrules", "resourceslices"},
-    "scheduling.k8s.io": {"priorityclasses"},
-}
 
 
 def timestamp(now: datetime) -> str:
@@ -166,7 +136,7 @@ def prepare_for_create(
     raise_invalid(_problems(metadata, resource))
     metadata["uid"] = uid
     metadata["creationTimestamp"] = timestamp(now)
-    if resource.custom or resource.plural in _WITH_GENERATION.get(resource.group, ()):
+    if resource.strategy.generation:
         metadata["generation"] = 1
     return {**obj, "metadata": metadata}
 
@@ -217,7 +187,7 @@ def prepare_for_update(
     # "metadata.generation: a sequence number representing a specific generation of the
     # desired state" (API conventions): it grows with any change outside of metadata
     # and, where status is a subresource, outside of status.
-    if "generation" not in old_metadata and resource.key not in _COUNTED_LATER:
+    if "generation" not in old_metadata and not resource.strategy.counted_later:
         return merged
     is_same = same(
         _find_desired_state(old, resource), _find_desired_state(merged, resource)
@@ -245,10 +215,10 @@ def _find_desired_state(obj: JSONObject, resource: Resource) -> JSONObject:
     excluded = {"metadata", "status"} if resource.status else {"metadata"}
     state = {name: value for name, value in obj.items() if name not in excluded}
     # Go: PrepareForUpdate of the strategies, where they differ.
-    counted = _COUNTED_METADATA.get(resource.key)
-    if counted:
-        state["metadata"] = metadata_of(obj).get(counted)
-    return {} if resource.key == _NEVER_COUNTED else state
+    strategy = resource.strategy
+    if strategy.counted:
+        state["metadata"] = metadata_of(obj).get(strategy.counted)
+    return {} if strategy.never_counted else state
 
 
 def _problems(metadata: JSONObject, resource: Resource) -> Iterator[Violation]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 from msgspec.structs import force_setattr, replace
@@ -51,75 +51,44 @@ _CONVERTED: Final = {
 }
 
 
-# Go: AllowUnconditionalUpdate of the strategies in k8s.io/kubernetes/pkg/registry and
-# in apiextensions-apiserver.
-_CONDITIONAL: Final = {
-    "admissionregistration.k8s.io": {
-        "mutatingadmissionpolicies",
-        "mutatingadmissionpolicybindings",
-        "mutatingwebhookconfigurations",
-        "validatingadmissionpolicies",
-        "validatingadmissionpolicybindings",
-        "validatingwebhookconfigurations",
-    },
-    "apiextensions.k8s.io": {"customresourcedefinitions"},
-    "certificates.k8s.io": {"clustertrustbundles", "podcertificaterequests"},
-    "coordination.k8s.io": {"leases", "leasecandidates"},
-    "internal.apiserver.k8s.io": {"storageversions"},
-    "node.k8s.io": {"runtimeclasses"},
-    "policy": {"poddisruptionbudgets"},
-    "resource.k8s.io": {"resourcepoolstatusrequests"},
-    "storage.k8s.io": {
-        "csidrivers",
-        "csinodes",
-        "csistoragecapacities",
-        "volumeattachments",
-    },
-    "storagemigration.k8s.io": {"storageversionmigrations"},
-}
+class Strategy(msgspec.Struct, frozen=True, rename="camel"):
+    """How a server treats a resource (Go: the strategies in pkg/registry).
+
+    An update of a ``conditional`` one needs a resourceVersion. ``answers_deleted``
+    answers a deletion with the object, and not with a Status. ``creates_on_update``
+    creates an object that does not exist. Objects have a ``generation``, which counts
+    ``counted``, a part of the metadata, as well; ``counted_later`` begins with the
+    first change, and ``never_counted`` stays. ``status_keeps`` are the metadata that a
+    write of the status keeps, ``status_keeps_all`` is all of it; one that is
+    ``created_with_status`` has it from a create, others the ``initial_status``. A field
+    selector may name the ``selectable`` fields; ``unselectable`` is what is said of
+    others.
+    """
+
+    conditional: bool = False
+    answers_deleted: bool = False
+    creates_on_update: bool = False
+    generation: bool = False
+    counted: str = ""
+    counted_later: bool = False
+    never_counted: bool = False
+    status_keeps: tuple[str, ...] = ()
+    status_keeps_all: bool = False
+    created_with_status: bool = False
+    initial_status: dict[str, Any] = {}
+    selectable: tuple[str, ...] = ("metadata.name", "metadata.namespace")
+    unselectable: str = ""
 
 
-# Go: ReturnDeletedObject of the stores in k8s.io/kubernetes/pkg/registry.
-_ANSWERED_WHEN_DELETED: Final = {
-    "": {
-        "namespaces",
-        "persistentvolumeclaims",
-        "persistentvolumes",
-        "pods",
-        "podtemplates",
-        "resourcequotas",
-        "serviceaccounts",
-        "services",
-    },
-    "resource.k8s.io": {
-        "deviceclasses",
-        "devicetaintrules",
-        "resourceclaims",
-        "resourceclaimtemplates",
-        "resourcepoolstatusrequests",
-        "resourceslices",
-    },
-    "storage.k8s.io": {
-        "csidrivers",
-        "csinodes",
-        "storageclasses",
-        "volumeattachments",
-        "volumeattributesclasses",
-    },
-}
-# Go: AllowCreateOnUpdate of the strategies.
-_CREATED_BY_UPDATES: Final = {
-    "": {"endpoints", "events", "limitranges", "services"},
-    "coordination.k8s.io": {"leasecandidates", "leases"},
-    "events.k8s.io": {"events"},
-    "node.k8s.io": {"runtimeclasses"},
-    "rbac.authorization.k8s.io": {
-        "clusterrolebindings",
-        "clusterroles",
-        "rolebindings",
-        "roles",
-    },
-}
+class _StrategyTable(msgspec.Struct, frozen=True):
+    """The content of strategies.json: its source, and what is not the default."""
+
+    source: str
+    strategies: dict[str, Strategy]
+
+
+_USUAL: Final = Strategy()
+_CUSTOM: Final = Strategy(conditional=True, generation=True, status_keeps_all=True)
 
 
 class ScalePaths(msgspec.Struct, frozen=True):
@@ -201,19 +170,12 @@ class Resource(msgspec.Struct, frozen=True, cache_hash=True):
         return self.group, self.plural
 
     @property
-    def unconditional_update(self) -> bool:
-        """Whether an update may leave out the resourceVersion."""
-        return not self.custom and self.plural not in _CONDITIONAL.get(self.group, ())
-
-    @property
-    def answers_deleted(self) -> bool:
-        """Whether a deletion is answered with the object, and not with a Status."""
-        return self.plural in _ANSWERED_WHEN_DELETED.get(self.group, ())
-
-    @property
-    def creates_on_update(self) -> bool:
-        """Whether an update of an object that does not exist creates it."""
-        return self.plural in _CREATED_BY_UPDATES.get(self.group, ())
+    def strategy(self) -> Strategy:
+        """How a server treats it."""
+        if self.custom:
+            return _CUSTOM
+        table = read_bundled_table("strategies.json", _StrategyTable)
+        return table.strategies.get(self.qualified, _USUAL)
 
     @property
     def creates_through_status(self) -> bool:

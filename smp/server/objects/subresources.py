@@ -41,26 +41,6 @@ _SCALE_METADATA: Final = (
     "resourceVersion",
     "uid",
 )
-# A kubelet registers its node and reports its status in one request.
-_CREATED_WITH_STATUS: Final = {("", "nodes")}
-# The metadata that a write of the status keeps; those of most kinds keep none.
-_ALL: Final = ("",)
-_STATUS_KEEPS: Final = {
-    ("", "pods"): ("ownerReferences",),
-    ("admissionregistration.k8s.io", "validatingadmissionpolicies"): _ALL,
-    ("apiextensions.k8s.io", "customresourcedefinitions"): _ALL,
-    ("apps", "deployments"): ("labels",),
-    ("certificates.k8s.io", "podcertificaterequests"): _ALL,
-    ("flowcontrol.apiserver.k8s.io", "flowschemas"): _ALL,
-    ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"): _ALL,
-    ("internal.apiserver.k8s.io", "storageversions"): _ALL,
-    ("networking.k8s.io", "servicecidrs"): _ALL,
-    ("resource.k8s.io", "devicetaintrules"): _ALL,
-    ("resource.k8s.io", "resourceclaims"): _ALL,
-    ("resource.k8s.io", "resourcepoolstatusrequests"): _ALL,
-    ("scheduling.k8s.io", "podgroups"): _ALL,
-    ("storage.k8s.io", "volumeattachments"): _ALL,
-}
 _PODS: Final = ("", "pods")
 _MAX_REPLICAS: Final = 2**31 - 1
 
@@ -76,7 +56,8 @@ class NoReplicasError(InternalFailureError):
 
 def on_create(obj: JSONObject, resource: Resource) -> JSONObject:
     """Return a new object without the status, which only its subresource sets."""
-    if not resource.status or resource.key in _CREATED_WITH_STATUS:
+    # A kubelet registers its node and reports its status in one request.
+    if not resource.status or resource.strategy.created_with_status:
         return obj
     return set_status(obj, ABSENT)
 
@@ -107,10 +88,11 @@ def on_status_update(
         # Go: podStatusStrategy.PrepareForUpdate.
         status = {"qosClass": former_class, **as_object(new.get("status"))}
     changed = set_status(old, status)
-    kept = _STATUS_KEEPS.get(resource.key, ())
-    if resource.custom or kept is _ALL:
+    strategy = resource.strategy
+    if strategy.status_keeps_all:
         return changed
-    former = {name: metadata_of(old).get(name, ABSENT) for name in kept}
+    metadata = metadata_of(old)
+    former = {name: metadata.get(name, ABSENT) for name in strategy.status_keeps}
     return {**changed, "metadata": metadata_of(set_metadata(new, **former))}
 
 

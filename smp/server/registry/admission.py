@@ -31,15 +31,6 @@ from smp.server.registry.target import CRDS, NAMESPACES
 _ADMISSION: Final = "admissionregistration.k8s.io"
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
 
-# The status that an API server answers where a controller has not set one yet; for
-# resources that are not listed all of it is zero.
-_PENDING: Final[JSONObject] = {"phase": "Pending"}
-_INITIAL_STATUS: Final[dict[tuple[str, str], JSONObject]] = {
-    ("", "persistentvolumeclaims"): _PENDING,
-    ("", "persistentvolumes"): _PENDING,
-    ("", "pods"): _PENDING,
-}
-
 
 class AdmissionContext(msgspec.Struct, frozen=True):
     """The time of a write, what is served then, and the random parts of a new object.
@@ -77,7 +68,7 @@ def admit_new(
     )
     # A typed server always answers a status, even an empty one.
     if resource.status and not resource.custom and "status" not in obj:
-        obj = {**obj, "status": _INITIAL_STATUS.get(resource.key, {})}
+        obj = {**obj, "status": resource.strategy.initial_status}
     admitted = _add_server_state({}, obj, resource, context)
     _check_custom(None, admitted.object, kind)
     _check_event(None, admitted.object, resource)

@@ -13,18 +13,18 @@ import logging
 from collections.abc import Sequence
 from contextlib import aclosing, suppress
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from smp._values.values import JSONObject, as_list, as_object, as_text
 from smp.errors import SmpError
 from smp.handler import ForbiddenError, NotFoundError, aretry
+from smp.schema.bundle import read_bundled_table
 from smp.server.objects.deletion import DeleteOptions, begin_deletion
 from smp.server.objects.metadata import metadata_of, set_metadata, timestamp
 from smp.server.registry.admission import admit_new
 from smp.server.registry.envelope import unpack
-from smp.server.registry.initial import INITIAL, PERMANENT_NAMESPACES
 from smp.server.registry.objects import (
     ATTEMPTS,
     contents,
@@ -43,6 +43,17 @@ _RETRY: Final = 1.0  # seconds before another try
 # How contents go with their parent (Go: the controller of namespaces, the finalizer of
 # definitions): nothing waits for what no one does here.
 AT_ONCE: Final = DeleteOptions(grace_period_seconds=0, propagation_policy="Background")
+
+
+# Go: the plugin NamespaceLifecycle.
+_PERMANENT_NAMESPACES: Final = ("default", "kube-system", "kube-public")
+
+
+class _InitialTable(msgspec.Struct, frozen=True):
+    """The content of initial.json: what a cluster has, each after what it is in."""
+
+    source: str
+    objects: tuple[dict[str, Any], ...]
 
 
 class Removal(msgspec.Struct, frozen=True):
@@ -75,8 +86,7 @@ async def remove(
     Raises NotFoundError, ForbiddenError, ModifiedError, PreconditionError, and
     ChangedError where one of the ``unchanged`` was written since.
     """
-    # The text and the namespaces of an API server (its plugin NamespaceLifecycle).
-    if target.resource.key == NAMESPACES and target.name in PERMANENT_NAMESPACES:
+    if target.resource.key == NAMESPACES and target.name in _PERMANENT_NAMESPACES:
         raise ForbiddenError("this namespace may not be deleted")
 
     async def read() -> Stored:
@@ -125,7 +135,7 @@ async def prepare(state: ServerState) -> None:
     """Create what every cluster has at its start, and resume unfinished deletions."""
     resources = state.kinds.resources
     # ``insert`` leaves those that exist already as they are.
-    for obj in INITIAL:
+    for obj in read_bundled_table("initial.json", _InitialTable).objects:
         resource = resources.of_kind(str(obj["apiVersion"]), str(obj["kind"]))
         metadata = metadata_of(obj)
         namespace = as_text(metadata.get("namespace"))
