@@ -30,7 +30,7 @@ ACTIONLINT: Final = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
 OLDEST: Final = Path(".github/oldest.txt")
 # Those for users. The tools of the tests are always the newest.
 # Not mcp: it needs newer versions of starlette and uvicorn than the server does.
-EXTRAS: Final = ("cel", "cluster", "etcd", "fleet", "go", "report", "server", "uvloop")
+EXTRAS: Final = ("cel", "cluster", "fleet", "go", "report", "server", "uvloop")
 
 
 @nox.session

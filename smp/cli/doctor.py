@@ -34,7 +34,6 @@ Engine: TypeAlias = Literal["compiled", "interpreted"]
 _EXTRAS: Final = {
     "cel": "rules and patterns of definitions",
     "cluster": "smp.cluster over the official Python client",
-    "etcd": "smp serve --store etcd://...",
     "fleet": "smp drift, smp.fleet: Arrow batches and Parquet",
     "go": "Go types: smp openapi generate, smp.Catalog.from_go",
     "report": "HTML reports: -o html",

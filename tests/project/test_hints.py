@@ -30,13 +30,7 @@ def test_the_package_is_installed_from_a_clone(path: Path) -> None:
 
 def test_a_hint_names_the_packages_of_an_extra() -> None:
     extras = PROJECT["optional-dependencies"]
-    inherited = {f"{PROJECT['name']}[server]"}
-    wanted = {
-        "go": {*extras["go"]},
-        "server": {*extras["server"]},
-        # No index has this package: what it takes from an extra is named as well.
-        "etcd": {*extras["etcd"], *extras["server"]} - inherited,
-    }
+    wanted = {"go": {*extras["go"]}, "server": {*extras["server"]}}
     for extra, packages in wanted.items():
         words = extra_hint(extra).removeprefix("pip install ").split()
         assert {word.strip("'") for word in words} == packages

@@ -135,7 +135,7 @@ def packages_of_extras() -> dict[str, set[str]]:
     return {
         extra: {re.split(r"[^\w-]", name)[0] for name in requirements}
         for extra, requirements in project["optional-dependencies"].items()
-        if extra in ("cluster", "etcd", "fleet", "go", "report", "server")
+        if extra in ("cluster", "fleet", "go", "report", "server")
     }
 
 

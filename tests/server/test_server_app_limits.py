@@ -191,9 +191,9 @@ class SlowStore(MemoryStore):
         self.free = asyncio.Event()
         self.free.set()
 
-    async def get(self, key: str, *, not_older: int | None = None) -> Stored | None:
+    async def get(self, key: str) -> Stored | None:
         await self.free.wait()
-        return await super().get(key, not_older=not_older)
+        return await super().get(key)
 
 
 def test_requests_beyond_the_limit_are_answered_with_429() -> None:

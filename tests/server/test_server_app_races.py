@@ -33,8 +33,8 @@ class InterruptedStore(MemoryStore):
 
     before_create: Callable[[], Awaitable[Any]] | None = None
 
-    async def get(self, key: str, *, not_older: int | None = None) -> Stored | None:
-        stored = await super().get(key, not_older=not_older)
+    async def get(self, key: str) -> Stored | None:
+        stored = await super().get(key)
         await asyncio.sleep(0)
         return stored
 

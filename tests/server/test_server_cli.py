@@ -253,26 +253,6 @@ def test_a_missing_extra_is_reported() -> None:
     assert named == set(project["optional-dependencies"]["server"])
 
 
-def test_a_store_in_etcd_names_the_extra_that_it_lacks() -> None:
-    program = (
-        "import sys; sys.modules['grpc'] = None\n"
-        "from smp.cli import main\n"
-        "sys.exit(main(['serve', '--store', 'etcd://127.0.0.1:1']))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=2 * TIMEOUT,
-    )
-    assert done.returncode == 2
-    assert "needs the package 'grpc', of the extra etcd" in done.stderr
-    hint = done.stderr.rpartition("hint: ")[2].strip()
-    assert "'grpcio>=" in hint
-    assert "'starlette>=" in hint
-
-
 def test_another_version_of_kubernetes_and_an_overlay(tmp_path: Path) -> None:
     overlay = tmp_path / "overlay.yaml"
     overlay.write_text("types: {}\n")

@@ -19,11 +19,7 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope="session", autouse=True)
 async def one_loop(anyio_backend: str) -> None:  # it runs the loop
-    """Keep one event loop for all tests, as a server has one.
-
-    gRPC may report the end of a cancelled call late, and whichever loop runs then would
-    fail where that of the call is closed.
-    """
+    """Keep one event loop for all tests, as a server has one."""
 
 
 @pytest.fixture(scope="session")

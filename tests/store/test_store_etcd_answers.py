@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from typing import Any, Final
+from typing import Final
 
-import grpc
 import pytest
 
 from smp.server.store import OutcomeUnknownError, StoreError
-from smp.server.store import _messages as messages
 from smp.server.store.etcd import EtcdStore
 from tests.support.stores import opened_etcd_store
 from tests.support.waiting import refusing_port
@@ -19,97 +18,75 @@ from tests.support.waiting import refusing_port
 pytestmark = pytest.mark.anyio
 
 
-class Failure:
-    """A status other than OK."""
-
-    def __init__(self, code: grpc.StatusCode, message: str) -> None:
-        self.code = code
-        self.message = message
+def failure(code: int, message: str) -> tuple[int, bytes]:
+    """Return a status other than OK, with the code of gRPC."""
+    return 500, json.dumps({"error": message, "code": code}).encode()
 
 
 class FakeEtcd:
-    """Answers every call with the same bytes or failure, or not at all.
+    """Answers every request with the same status and bytes, or not at all.
 
-    It counts the calls.
+    It counts the requests.
     """
 
-    def __init__(self, answer: bytes | Failure | None) -> None:
+    def __init__(self, answer: tuple[int, bytes] | None) -> None:
         self.answer = answer
         self.calls = 0
 
-    def service(self, details: Any) -> Any:
-        if details.method.endswith("Watch"):
-            return grpc.stream_stream_rpc_method_handler(self._stream)
-        return grpc.unary_unary_rpc_method_handler(self._unary)
-
-    async def _unary(self, _request: bytes, context: Any) -> bytes:
+    async def serve(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        if head.startswith(b"GET /version "):
+            self.respond(writer, 200, b"{}")
+            return
+        length = int(head.lower().partition(b"content-length: ")[2].split()[0])
+        await reader.readexactly(length)
         self.calls += 1
-        if isinstance(self.answer, Failure):
-            await context.abort(self.answer.code, self.answer.message)
         if self.answer is None:
             await asyncio.Event().wait()
-        assert isinstance(self.answer, bytes)
-        return self.answer
+            return
+        self.respond(writer, *self.answer)
 
-    async def _stream(self, _requests: Any, context: Any) -> AsyncIterator[bytes]:
-        yield await self._unary(b"", context)
+    def respond(self, writer: asyncio.StreamWriter, status: int, body: bytes) -> None:
+        answer = (
+            f"HTTP/1.1 {status} Word\r\nContent-Type: application/json\r\n"
+            f"Connection: close\r\nContent-Length: {len(body)}\r\n\r\n"
+        )
+        writer.write(answer.encode() + body)
+        writer.close()
 
 
 @asynccontextmanager
 async def fake_etcd(
-    answer: bytes | Failure | None, limit: float = 5
+    answer: tuple[int, bytes] | None, limit: float = 5
 ) -> AsyncIterator[tuple[FakeEtcd, EtcdStore]]:
     fake = FakeEtcd(answer)
-    server = grpc.aio.server(handlers=(fake,))
-    port = server.add_insecure_port("127.0.0.1:0")
-    await server.start()
+    server = await asyncio.start_server(fake.serve, "127.0.0.1", 0)
+    _, port = server.sockets[0].getsockname()
     async with opened_etcd_store(f"etcd://127.0.0.1:{port}", limit=limit) as store:
         yield fake, store
-    await server.stop(None)
+    server.close()
 
 
 # The error of a write and the error of a read, by the answer of the server. The codes
 # and texts are etcd's own: api/v3rpc/rpctypes/error.go.
-ANSWERS: Final[dict[str, tuple[bytes | Failure, type[StoreError]]]] = {
-    "not a message": (b"hello", OutcomeUnknownError),
-    "half a message": (
-        messages.encode(messages.TxnResponse(messages.Header(7)))[:-1],
-        OutcomeUnknownError,
-    ),
-    "timed out": (
-        Failure(grpc.StatusCode.UNAVAILABLE, "etcdserver: request timed out"),
-        OutcomeUnknownError,
-    ),
-    "leader changed": (
-        Failure(grpc.StatusCode.UNAVAILABLE, "etcdserver: leader changed"),
-        OutcomeUnknownError,
-    ),
-    "a failure within etcd": (
-        Failure(grpc.StatusCode.UNKNOWN, "unexpected"),
-        OutcomeUnknownError,
-    ),
-    "no space": (
-        Failure(
-            grpc.StatusCode.RESOURCE_EXHAUSTED,
-            "etcdserver: mvcc: database space exceeded",
-        ),
-        StoreError,
-    ),
-    "too many requests": (
-        Failure(grpc.StatusCode.RESOURCE_EXHAUSTED, "etcdserver: too many requests"),
-        StoreError,
-    ),
-    "denied": (
-        Failure(grpc.StatusCode.PERMISSION_DENIED, "etcdserver: permission denied"),
-        StoreError,
-    ),
-    "not etcd": (Failure(grpc.StatusCode.UNIMPLEMENTED, "unknown"), StoreError),
+ANSWERS: Final[dict[str, tuple[tuple[int, bytes], type[StoreError]]]] = {
+    "not JSON": ((200, b"hello"), OutcomeUnknownError),
+    "half an answer": ((200, b'{"header":{"revision":"7"'), OutcomeUnknownError),
+    "timed out": (failure(14, "etcdserver: request timed out"), OutcomeUnknownError),
+    "leader changed": (failure(14, "etcdserver: leader changed"), OutcomeUnknownError),
+    "a failure within etcd": (failure(2, "unexpected"), OutcomeUnknownError),
+    "no space": (failure(8, "etcdserver: mvcc: database space exceeded"), StoreError),
+    "too many requests": (failure(8, "etcdserver: too many requests"), StoreError),
+    "denied": (failure(7, "etcdserver: permission denied"), StoreError),
+    "not etcd": (failure(12, "unknown"), StoreError),
 }
 
 
 @pytest.mark.parametrize(("answer", "write_error"), ANSWERS.values(), ids=ANSWERS)
 async def test_the_answer_decides_whether_the_outcome_of_a_write_is_known(
-    answer: bytes | Failure, write_error: type[StoreError]
+    answer: tuple[int, bytes], write_error: type[StoreError]
 ) -> None:
     async with fake_etcd(answer) as (fake, store):
         with pytest.raises(StoreError) as caught:
@@ -117,15 +94,15 @@ async def test_the_answer_decides_whether_the_outcome_of_a_write_is_known(
         assert type(caught.value) is write_error
         assert fake.calls == 1  # a write is not sent again
         with pytest.raises(StoreError) as caught:
-            await store.read("a")
+            await store.get("a")
         assert type(caught.value) is StoreError
         assert fake.calls == 2
 
 
-@pytest.mark.parametrize("peer", ["absent", "closes", "not gRPC"])
+@pytest.mark.parametrize("peer", ["absent", "closes", "another protocol"])
 async def test_a_write_that_was_never_sent_has_a_known_outcome(peer: str) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if peer == "not gRPC":
+        if peer == "another protocol":
             await reader.readline()
             writer.write(b"SSH-2.0-OpenSSH_9.2\r\n")
         writer.close()
@@ -153,14 +130,15 @@ async def test_writes_without_an_answer_have_an_unknown_outcome() -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        b"hello",
-        messages.encode(messages.WatchResponse(canceled=True)),
-        messages.encode(messages.WatchResponse(created=True)),
-        Failure(grpc.StatusCode.UNAVAILABLE, "etcdserver: no leader"),
+        (200, b"hello\n"),
+        (200, b'{"result":{"canceled":true}}\n'),
+        (200, b'{"result":{"created":true}}\n'),
+        (200, b'{"error":{"grpc_code":14,"message":"etcdserver: no leader"}}\n'),
+        failure(14, "etcdserver: no leader"),
     ],
-    ids=["no message", "canceled", "ended", "no leader"],
+    ids=["no message", "canceled", "ended", "no leader", "refused"],
 )
-async def test_a_broken_stream_is_an_error(answer: bytes | Failure) -> None:
+async def test_a_broken_stream_is_an_error(answer: tuple[int, bytes]) -> None:
     async with fake_etcd(answer) as (_, store):
         with pytest.raises(StoreError):
             async with aclosing(store.changes(1)) as batches:

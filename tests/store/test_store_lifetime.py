@@ -59,13 +59,12 @@ def sqlite_threads() -> set[threading.Thread]:
     reason="open files are counted where Linux lists them",
 )
 async def test_a_closed_store_leaves_no_task_thread_or_file_open(url: str) -> None:
-    # What the first store loads, and the pollers of gRPC, stay: not one for each store.
+    # What the first store loads stays: not one for each store.
     stores = 6
     await use_store_with_watches(url)
     files, tasks, threads = open_files(), tasks_of_loop(), sqlite_threads()
     for _ in range(stores):
         await use_store_with_watches(url)
-    # The transport of etcd ends its tasks and threads after a while.
     await until(lambda: tasks_of_loop() <= tasks)
     assert not sqlite_threads() - threads
     await until(lambda: open_files() < files + stores)

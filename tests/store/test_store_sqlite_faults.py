@@ -7,15 +7,14 @@ import resource
 import sqlite3
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import aclosing, asynccontextmanager, closing
+from collections.abc import Iterator
+from contextlib import aclosing, closing
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final
 
 import pytest
 
 from smp.server.store import OutcomeUnknownError, StoreError, open_store
-from smp.server.store.worker import Worker
 from tests.support.paths import ROOT
 from tests.support.stores import fill_store, take_changes
 from tests.support.waiting import TIMEOUT
@@ -197,7 +196,7 @@ async def test_opening_waits_for_a_file_that_another_process_creates_up_to_a_lim
 async def test_a_write_to_a_locked_file_fails_after_a_time_and_reads_do_not_wait(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("smp.server.store.worker._PATIENCE", TIMEOUT)
+    monkeypatch.setattr("smp.server.store.sqlite._PATIENCE", 1)
     store = open_store(f"sqlite:{tmp_path / 'store.db'}")
     await store.create("a", b"1")
     with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as other:
@@ -209,7 +208,6 @@ async def test_a_write_to_a_locked_file_fails_after_a_time_and_reads_do_not_wait
         assert not write.done()
         other.execute("ROLLBACK")
         assert await write
-        monkeypatch.setattr("smp.server.store.worker._PATIENCE", 0.5)
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError) as caught:
             await store.create("c", b"1")
@@ -235,54 +233,35 @@ async def test_a_full_disk_is_an_error_and_loses_nothing(tmp_path: Path) -> None
     await store.close()
 
 
-@asynccontextmanager
-async def running_worker(
-    begin: Literal["BEGIN", "BEGIN IMMEDIATE"] = "BEGIN",
-) -> AsyncIterator[Worker]:
-    connection = sqlite3.connect(
-        ":memory:", isolation_level=None, check_same_thread=False
-    )
-    connection.executescript(
-        "PRAGMA foreign_keys = ON; CREATE TABLE a (id INTEGER PRIMARY KEY);"
-        "CREATE TABLE b (a REFERENCES a DEFERRABLE INITIALLY DEFERRED)"
-    )
-    worker = Worker(connection, begin)
-    try:
-        yield worker
-    finally:
-        await worker.close()
+async def test_a_commit_that_fails_has_an_unknown_outcome(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "store.db"
+    opened: list[sqlite3.Connection] = []
 
+    def connect(*args: Any, **kwargs: Any) -> sqlite3.Connection:
+        opened.append(sqlite3.Connection(*args, **kwargs))
+        return opened[-1]
 
-async def test_a_commit_that_fails_has_an_unknown_outcome() -> None:
-    async with running_worker() as worker:
-        with pytest.raises(OutcomeUnknownError) as caught:
-            await worker.run(
-                lambda connection: (
-                    connection.execute("INSERT INTO b VALUES (1)").rowcount
-                )
-            )
-        assert caught.value.status == 504
-        count = await worker.run(
-            lambda connection: connection.execute("SELECT count(*) FROM b").fetchone()
+    monkeypatch.setattr(sqlite3, "connect", connect)
+    store = open_store(f"sqlite:{path}")
+    for connection in opened:
+        connection.execute("PRAGMA foreign_keys = ON")
+    with closing(sqlite3.connect(path)) as other:
+        # What refers to no row is found when the transaction is committed.
+        other.executescript(
+            "CREATE TABLE a (id INTEGER PRIMARY KEY);"
+            "CREATE TABLE b (a REFERENCES a DEFERRABLE INITIALLY DEFERRED);"
+            "CREATE TRIGGER wrong AFTER INSERT ON changes WHEN new.key = x'61'"
+            " BEGIN INSERT INTO b VALUES (1); END"
         )
-        assert count == (0,)
-
-
-async def test_a_job_that_fails_does_not_affect_other_jobs() -> None:
-    async with running_worker() as worker:
-        outcomes = await asyncio.gather(
-            worker.run(
-                lambda connection: (
-                    connection.execute("INSERT INTO a VALUES (1)").lastrowid
-                )
-            ),
-            worker.run(lambda _: 1 // 0),
-            worker.run(lambda connection: connection.execute("SELECT 7").fetchone()),
-            return_exceptions=True,
-        )
-        assert outcomes[0] == 1
-        assert isinstance(outcomes[1], ZeroDivisionError)
-        assert outcomes[2] == (7,)
+    writes = [store.create(key, b"1") for key in ("b", "a", "c")]
+    outcomes = await asyncio.gather(*writes, return_exceptions=True)
+    assert [type(each) for each in outcomes] == [int, OutcomeUnknownError, int]
+    assert isinstance(outcomes[1], OutcomeUnknownError)
+    assert outcomes[1].status == 504
+    assert [item.key for item in (await store.list("")).items] == ["b", "c"]
+    await store.close()
 
 
 def test_a_loop_may_end_before_its_writes(tmp_path: Path) -> None:

@@ -78,9 +78,7 @@ async def create(call: Call) -> Response:
     options = call.options
     # An API server checks this in admission, before it validates: a missing namespace
     # is reported rather than what is invalid in the object.
-    parents = await require_parents(
-        call.state, call.target, not_older=None if options.dry_run else 0
-    )
+    parents = await require_parents(call.state, call.target)
 
     def new_object() -> NewObject | Refused:
         return admit(call, handler.create(body, call.kind.schema, options))

@@ -121,17 +121,8 @@ async def _change(
     if call.target.subresource == "scale":
         transform = _through_scale(call, transform)
 
-    is_first = True
-
     async def read() -> Stored | None:
-        # First what is at hand: if it is not the newest, the write will fail.
-        nonlocal is_first
-        store, stored = call.state.store, None
-        if is_first:
-            stored = await store.get(call.target.key, not_older=0)
-            is_first = False
-        if stored is None:
-            stored = await store.get(call.target.key)
+        stored = await call.state.store.get(call.target.key)
         if stored is None and not creates:
             raise NotFoundError("object not found")
         return stored
@@ -219,9 +210,7 @@ async def _create(call: Call, transform: Transform, size: int) -> Response | Non
     if isinstance(outcome, Refused):
         return status_response(outcome)
     _require_identity(outcome.object, call.target)
-    parents = await require_parents(
-        call.state, call.target, not_older=None if call.options.dry_run else 0
-    )
+    parents = await require_parents(call.state, call.target)
     new = await call.work(seconds, admit, call, outcome)
     if isinstance(new, Refused):
         return status_response(new)

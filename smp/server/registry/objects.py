@@ -159,20 +159,14 @@ def _count_conflict(state: ServerState, target: Target) -> None:
         state.metrics.conflicts.labels(*labels).inc()
 
 
-async def require_parents(
-    state: ServerState, target: Target, *, not_older: int | None = None
-) -> Sequence[Stored]:
+async def require_parents(state: ServerState, target: Target) -> Sequence[Stored]:
     """Return the parents of a new object, none of which is being deleted.
 
-    ``not_older`` is that of ``Store.get``. Raises RelatedNotFoundError and
-    ForbiddenError.
+    Raises RelatedNotFoundError and ForbiddenError.
     """
     found: list[Stored] = []
     for parent in parents(state, target):
-        stored = await state.store.get(parent.key, not_older=not_older)
-        # What is at hand may be out of date: only the newest is a reason to refuse.
-        if stored is None or not _accepts_contents(parent, stored):
-            stored = await state.store.get(parent.key)
+        stored = await state.store.get(parent.key)
         if stored is None:
             raise RelatedNotFoundError(parent)
         if not _accepts_contents(parent, stored):

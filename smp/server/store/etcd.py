@@ -1,4 +1,4 @@
-"""A store in etcd, through its gRPC interface.
+"""A store in etcd, through its JSON gateway.
 
 Revisions, transactions and watches are etcd's own. It must be 3.4 or newer.
 """
@@ -7,32 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from typing import Final
+from typing import Any, Final
 
 from smp.errors import SmpError
-from smp.server.store._client import Client
-from smp.server.store._endpoints import Endpoints
+from smp.server.store._etcd_client import Client, Endpoints, KeyValue, WatchEvent
 from smp.server.store._keys import decode, encode, key_range
-from smp.server.store._messages import (
-    DELETE,
-    MOD,
-    VERSION,
-    Compare,
-    DeleteRangeRequest,
-    KeyValue,
-    PutRequest,
-    RangeRequest,
-    RequestOp,
-    TxnRequest,
-    WatchCreateRequest,
-    WatchEvent,
-    WatchRequest,
-)
-from smp.server.store.cache import Cache
 from smp.server.store.errors import ChangedError, Expired, StoreError, check_reached
-from smp.server.store.history import HISTORY, PROGRESS, Batch
+from smp.server.store.history import HISTORY, PROGRESS, Batch, Follower
 from smp.server.store.model import Event, Page, Stored, Writes, change_event
 
 _LOG: Final = logging.getLogger("smp.server")
@@ -60,54 +43,32 @@ class EtcdStore(Writes):
         timeout: float = _TIMEOUT,
     ) -> None:
         endpoints = Endpoints.parse(url)
-        endpoints.check_files()
         self._root = f"/{endpoints.root}/"
         self._objects = f"{self._root}objects/"
         self._progress_key = encode(f"{self._root}progress")
         self._compaction_key = encode(f"{self._root}compaction")
         self._compaction_interval = endpoints.compaction_interval
         self._client = Client(endpoints, timeout=timeout, silence=progress)
-        self._cache = Cache(self, history=history, progress=progress)
+        self._follower = Follower(self, history=history, progress=progress)
 
-    async def get(self, key: str, *, not_older: int | None = None) -> Stored | None:
+    async def get(self, key: str) -> Stored | None:
         """Return the current value of a key."""
-        return await self._cache.get(key, not_older)
+        response = await self._client.range(encode(self._objects + key))
+        return self._stored(response.kvs[0]) if response.kvs else None
 
     async def list(
         self, prefix: str, *, limit: int = 0, after: str = "", revision: int = 0
     ) -> Page:
-        """Return a page of a snapshot."""
-        return await self._cache.list(
-            prefix, limit=limit, after=after, revision=revision
-        )
-
-    def watch(self, prefix: str, since: int) -> AsyncGenerator[Event, None]:
-        """Follow the keys with a prefix."""
-        return self._cache.watch(prefix, since)
-
-    async def close(self) -> None:
-        """End the watches and close the connections."""
-        await self._cache.close()
-        await self._client.close()
-
-    async def read(self, key: str) -> Stored | None:
-        """Return the current value of a key, from etcd."""
-        request = RangeRequest(encode(self._objects + key))
-        response = await self._client.range(request)
-        return self._stored(response.kvs[0]) if response.kvs else None
-
-    async def read_page(
-        self, prefix: str, *, limit: int, after: str, revision: int
-    ) -> Page:
-        """Return a page of a snapshot, read from etcd in chunks."""
+        """Return a page of a snapshot, read in chunks."""
         items: list[Stored] = []
         while True:
             start, end = key_range(
                 self._objects + prefix, after and self._objects + after
             )
             size = min(_CHUNK, limit - len(items)) if limit else _CHUNK
-            request = RangeRequest(start, end, size, min(revision, _MAX))
-            response = await self._client.range(request)
+            response = await self._client.range(
+                start, end, limit=size, revision=min(revision, _MAX)
+            )
             items.extend(self._stored(entry) for entry in response.kvs)
             # The further chunks come from the snapshot of the first one.
             revision = revision or response.header.revision
@@ -116,32 +77,31 @@ class EtcdStore(Writes):
                 return Page(tuple(items), revision, remaining)
             after = items[-1].key
 
+    def watch(self, prefix: str, since: int) -> AsyncGenerator[Event, None]:
+        """Follow the keys with a prefix."""
+        return self._follower.watch(prefix, since)
+
+    async def close(self) -> None:
+        """End the watches and close the connections."""
+        await self._follower.close()
+        await self._client.close()
+
     async def revision(self) -> int:
         """Return the revision of the last write to etcd."""
-        response = await self._client.range(RangeRequest(self._progress_key))
+        response = await self._client.range(self._progress_key)
         return response.header.revision
 
-    async def advance(self) -> None:
-        """Write, so that a watch will pass what others wrote."""
-        put = RequestOp(request_put=PutRequest(self._progress_key))
-        await self._client.txn(TxnRequest(success=[put]))
-
-    async def changes(
-        self, since: int, known: Callable[[], int] | None = None
-    ) -> AsyncGenerator[Batch, None]:
+    async def changes(self, since: int) -> AsyncGenerator[Batch, None]:
         """Follow every change after a revision."""
         start, end = key_range(self._root)
         objects = encode(self._objects)
         while True:
-            create = WatchCreateRequest(start, end, since + 1, prev_kv=True)
-            responses = self._client.watch(WatchRequest(create))
+            responses = self._client.watch(start, end, since + 1)
             async with aclosing(responses):
                 async for response in responses:
                     if response.events:
                         # All changes of a revision come in one response.
                         since = response.events[-1].kv.mod_revision
-                        if known and known() >= since:
-                            continue
                         events = [
                             self._event(event)
                             for event in response.events
@@ -158,7 +118,7 @@ class EtcdStore(Writes):
             current = await self.revision()
             check_reached(since, current)
             if since < current:
-                await self.advance()
+                await self._client.txn([], [_put(self._progress_key)])
 
     async def maintain(self) -> None:
         """Compact the history of etcd in intervals, until cancelled.
@@ -184,12 +144,11 @@ class EtcdStore(Writes):
         Returns both for the next time.
         """
         key = self._compaction_key
-        request = TxnRequest(
-            compare=[Compare(VERSION, key, version=writes)],
-            success=[RequestOp(request_put=PutRequest(key, b"%d" % revision))],
-            failure=[RequestOp(request_range=RangeRequest(key))],
+        response = await self._client.txn(
+            [{"target": "VERSION", "key": key, "version": writes}],
+            [_put(key, b"%d" % revision)],
+            [{"request_range": {"key": key}}],
         )
-        response = await self._client.txn(request)
         current = response.header.revision
         if response.succeeded:
             # The first time it is not known what is old.
@@ -209,30 +168,27 @@ class EtcdStore(Writes):
         name = encode(self._objects + key)
         # The compare-and-swap: the last change of the key must have been ``last``. etcd
         # takes 0 for the revision of a key that does not exist.
-        compare = [Compare(MOD, name, mod_revision=min(last, _MAX))]
-        for other in unchanged:
-            other_name = encode(self._objects + other.key)
-            compare.append(Compare(MOD, other_name, mod_revision=other.revision))
-        if value is None:
-            write = RequestOp(request_delete_range=DeleteRangeRequest(name))
-        else:
-            write = RequestOp(request_put=PutRequest(name, value))
+        compare = [_is_at(name, min(last, _MAX))]
+        compare += [
+            _is_at(encode(self._objects + other.key), other.revision)
+            for other in unchanged
+        ]
         # Which of the conditions does not hold is a question of its own.
-        failure: list[RequestOp] = []
-        if unchanged:
-            failure.append(RequestOp(request_range=RangeRequest(name)))
-        request = TxnRequest(compare=compare, success=[write], failure=failure)
-        response = await self._client.txn(request)
-        if not response.succeeded:
-            for answer in response.responses:
-                found = answer.response_range
-                current = found.kvs[0].mod_revision if found and found.kvs else 0
-                if current == last:
-                    raise ChangedError
-            return None
-        revision = response.header.revision
-        self._cache.add(key, value, revision)
-        return revision
+        response = await self._client.txn(
+            compare,
+            [{"request_delete_range": {"key": name}}]
+            if value is None
+            else [_put(name, value)],
+            [{"request_range": {"key": name}}] if unchanged else [],
+        )
+        if response.succeeded:
+            return response.header.revision
+        for answer in response.responses:
+            found = answer.response_range
+            current = found.kvs[0].mod_revision if found and found.kvs else 0
+            if current == last:
+                raise ChangedError
+        return None
 
     def _stored(self, entry: KeyValue) -> Stored:
         key = decode(entry.key).removeprefix(self._objects)
@@ -245,5 +201,13 @@ class EtcdStore(Writes):
         if event.prev_kv is None and event.kv.version != 1:
             raise Expired(new.revision)
         before = self._stored(event.prev_kv) if event.prev_kv else None
-        value = None if event.type == DELETE else new.value
+        value = None if event.type == "DELETE" else new.value
         return change_event(new.key, value, new.revision, before)
+
+
+def _put(key: bytes, value: bytes = b"") -> dict[str, Any]:
+    return {"request_put": {"key": key, "value": value}}
+
+
+def _is_at(key: bytes, revision: int) -> dict[str, Any]:
+    return {"target": "MOD", "key": key, "mod_revision": revision}

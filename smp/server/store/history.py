@@ -1,5 +1,8 @@
 """Watching: the last changes in memory, and watchers that each read at its own pace.
 
+A store that is not in memory is followed: one task extends the log by its changes, for
+all watchers.
+
 A ``Log`` has the last changes, for any number of watchers. A watcher is only a position
 in the log, so a slow or abandoned one keeps nothing in memory:
 
@@ -21,9 +24,15 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, suppress
 from operator import attrgetter
 from time import monotonic
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
-from smp.server.store.errors import Expired, StoreError
+from smp.server.store.errors import (
+    ClosedError,
+    Expired,
+    FutureRevisionError,
+    StoreError,
+    check_reached,
+)
 from smp.server.store.model import FIRST_REVISION, Event
 
 # Changes in order, and the revision up to which they are complete.
@@ -33,6 +42,7 @@ Changes: TypeAlias = Callable[[int], AsyncGenerator[Batch, None]]
 HISTORY: Final = 10_000  # changes
 PROGRESS: Final = 5.0  # seconds without changes before a progress event
 _LOG_SIZE: Final = 64 << 20  # bytes of values
+_RETRY: Final = 0.2  # seconds before a source that failed is followed again
 
 
 class Log:
@@ -151,3 +161,77 @@ async def wait(event: asyncio.Event, seconds: float) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await event.wait()
+
+
+class Source(Protocol):
+    """A durable store, and the history of its changes."""
+
+    async def revision(self) -> int:
+        """Return the revision of the last write."""
+        ...
+
+    def changes(self, since: int) -> AsyncGenerator[Batch, None]:
+        """Follow every change after a revision, without end.
+
+        Raises Expired, FutureRevisionError and StoreError.
+        """
+        ...
+
+
+class Follower:
+    """The log of a source, which is followed from the first watch on."""
+
+    def __init__(self, source: Source, *, history: int, progress: float) -> None:
+        self._source = source
+        self._history = history
+        self._progress = progress
+        self._log: Log | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._closed = False
+
+    async def watch(self, prefix: str, since: int) -> AsyncGenerator[Event, None]:
+        """Follow the keys with a prefix, see ``Store.watch``."""
+        present = await self._source.revision()
+        check_reached(since, present)
+        if self._closed:
+            raise ClosedError
+        if self._log is None or self._log.closed:
+            self._log = Log(present, events=self._history)
+            self._task = asyncio.create_task(self._follow(self._log))
+        older = self._source.changes
+        events = watch(self._log, older, prefix, since, progress=self._progress)
+        async with aclosing(events):
+            async for event in events:
+                yield event
+
+    async def close(self) -> None:
+        """End the watches and the task."""
+        self._closed = True
+        if self._log and self._task:
+            self._log.close()
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    async def _follow(self, log: Log) -> None:
+        """Extend a log by every change of the source, until cancelled."""
+        try:
+            while True:
+                try:
+                    changes = self._source.changes(log.revision)
+                    async with aclosing(changes):
+                        async for events, revision in changes:
+                            log.extend(events, revision)
+                except Expired:
+                    # The source was compacted beyond the log. Watchers within the gap
+                    # read the source, and get Expired from it.
+                    with suppress(StoreError):
+                        log.restart(await self._source.revision())
+                except StoreError:
+                    pass
+                await asyncio.sleep(_RETRY)
+        except FutureRevisionError:
+            # The source is behind the log: it was replaced by another history. Watches
+            # end, and clients list again.
+            pass
+        finally:
+            log.close()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
-from smp.server.store.contents import Contents
-from smp.server.store.errors import ChangedError, ClosedError, check_reached
-from smp.server.store.history import HISTORY, PROGRESS, watch
+from smp.server.store.errors import ChangedError, ClosedError, Expired, check_reached
+from smp.server.store.history import HISTORY, PROGRESS, Log, watch
 from smp.server.store.model import (
     FIRST_REVISION,
     Event,
@@ -19,34 +19,64 @@ from smp.server.store.model import (
 
 
 class MemoryStore(Writes):
-    """The contents of a store, and nothing behind them."""
+    """A dictionary, its keys in order, and the log of the last changes.
+
+    A snapshot of the past is the present with the changes of the log undone.
+    """
 
     def __init__(self, *, history: int = HISTORY, progress: float = PROGRESS) -> None:
-        self._contents = Contents((), FIRST_REVISION, history=history)
+        self._log = Log(FIRST_REVISION, events=history)
+        self._stored: dict[str, Stored] = {}
+        self._keys: list[str] = []
         self._progress = progress
 
-    async def get(self, key: str, *, not_older: int | None = None) -> Stored | None:  # noqa: ARG002 - the newest never is older
+    async def get(self, key: str) -> Stored | None:
         """Return the current value of a key."""
         self._check_open()
-        return self._contents.get(key)
+        return self._stored.get(key)
 
     async def list(
         self, prefix: str, *, limit: int = 0, after: str = "", revision: int = 0
     ) -> Page:
         """Return a page of a snapshot."""
         self._check_open()
-        return self._contents.page(prefix, limit=limit, after=after, revision=revision)
+        # The keys are sorted, so those with the prefix are neighbours.
+        start = bisect_left(self._keys, prefix)
+        if after:
+            start = max(start, bisect_right(self._keys, after))
+        end = bisect_right(self._keys, prefix, key=lambda key: key[: len(prefix)])
+        replaced = self._replaced_since(revision) if revision else {}
+        if not replaced:
+            size = min(limit, end - start) if limit else end - start
+            size = max(0, size)
+            keys = self._keys[start : start + size]
+            return Page(
+                tuple([self._stored[key] for key in keys]),
+                revision or self._log.revision,
+                max(0, end - start - size),
+            )
+        # Keys that were deleted since are in the snapshot, too.
+        names = set(self._keys[start:end])
+        for key in replaced:
+            if key.startswith(prefix) and key > after:
+                names.add(key)
+        items: list[Stored] = []
+        for key in sorted(names):
+            item = replaced[key] if key in replaced else self._stored[key]
+            if item is not None:  # None: created since the revision
+                items.append(item)
+        size = limit or len(items)
+        return Page(tuple(items[:size]), revision, max(0, len(items) - size))
 
     async def revision(self) -> int:
         """Return the revision of the last write."""
         self._check_open()
-        return self._contents.log.revision
+        return self._log.revision
 
     async def watch(self, prefix: str, since: int) -> AsyncGenerator[Event, None]:
         """Follow the keys with a prefix."""
         check_reached(since, await self.revision())
-        log = self._contents.log
-        events = watch(log, None, prefix, since, progress=self._progress)
+        events = watch(self._log, None, prefix, since, progress=self._progress)
         async with aclosing(events):
             async for event in events:
                 yield event
@@ -56,7 +86,7 @@ class MemoryStore(Writes):
 
     async def close(self) -> None:
         """End the watches."""
-        self._contents.log.close()
+        self._log.close()
 
     async def _change(
         self,
@@ -67,18 +97,36 @@ class MemoryStore(Writes):
     ) -> int | None:
         self._check_open()
         # There is no await in here, so nothing happens between comparing and writing.
-        before = self._contents.get(key)
+        before = self._stored.get(key)
         if (before.revision if before else 0) != last:
             return None
         for other in unchanged:
-            current = self._contents.get(other.key)
+            current = self._stored.get(other.key)
             if current is None or current.revision != other.revision:
                 raise ChangedError
-        revision = self._contents.log.revision + 1
+        revision = self._log.revision + 1
+        if value is None:
+            del self._stored[key]
+            del self._keys[bisect_left(self._keys, key)]
+        else:
+            if before is None:
+                insort(self._keys, key)
+            self._stored[key] = Stored(key, value, revision)
         event = change_event(key, value, revision, before)
-        self._contents.extend([event], revision)
+        self._log.extend([event], revision)
         return revision
 
     def _check_open(self) -> None:
-        if self._contents.log.closed:
+        if self._log.closed:
             raise ClosedError
+
+    def _replaced_since(self, revision: int) -> dict[str, Stored | None]:
+        """Return what the keys that changed since a revision held then."""
+        check_reached(revision, self._log.revision)
+        if revision < self._log.start:
+            raise Expired(revision)
+        replaced: dict[str, Stored | None] = {}
+        # Backwards, so that the oldest of several changes of a key counts.
+        for event in reversed(self._log.after(revision)):
+            replaced[event.key] = event.before
+        return replaced

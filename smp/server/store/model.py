@@ -80,13 +80,8 @@ class Store(Protocol):
     not be executed.
     """
 
-    async def get(self, key: str, *, not_older: int | None = None) -> Stored | None:
-        """Return the current value of a key.
-
-        With ``not_older`` the value may be an earlier one, but none that had been
-        replaced at this revision: 0 is whatever is at hand. As resourceVersion in the
-        Kubernetes API: none is "Most Recent", 0 "Any", another "Not older than".
-        """
+    async def get(self, key: str) -> Stored | None:
+        """Return the current value of a key."""
         ...
 
     async def list(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from smp._values.extras import extra_hint
 from smp.server.store.errors import StoreError
 from smp.server.store.history import HISTORY, PROGRESS
 from smp.server.store.memory import MemoryStore
@@ -18,9 +17,8 @@ def open_store(
     The URL is ``memory:``, ``sqlite:PATH`` or one of etcd (Endpoints.parse). The last
     ``history`` changes are kept in memory for watches, and in the file; etcd has its
     own history. A watch delivers a progress event after ``progress`` seconds without
-    changes. Raises StoreError for any other URL (``invalid-store-url``), for a file
-    that cannot be used (``unusable-store``) and for etcd without its extra
-    (``missing-extra``); etcd is not contacted before it is used.
+    changes. Raises StoreError for any other URL (``invalid-store-url``) and for a file
+    that cannot be used (``unusable-store``); etcd is not contacted before it is used.
     """
     scheme, _, path = url.partition(":")
     if url == "memory:":
@@ -29,15 +27,9 @@ def open_store(
     if scheme == "sqlite" and path not in ("", ":memory:"):
         return SQLiteStore(path, history=history, progress=progress)
     if scheme in ("etcd", "etcds"):
-        # Only etcd needs grpc, which takes long to import, and is an extra.
-        try:
-            from smp.server.store.etcd import EtcdStore  # noqa: PLC0415 - see above
-        except ModuleNotFoundError as error:
-            raise StoreError(
-                f"a store in etcd needs the package {error.name!r}, of the extra etcd",
-                code="missing-extra",
-                hint=extra_hint("etcd"),
-            ) from None
+        # It takes a tenth of the start of a server to import what only etcd needs.
+        from smp.server.store.etcd import EtcdStore  # noqa: PLC0415 - see above
+
         return EtcdStore(url, history=history, progress=progress)
     raise StoreError(
         "the URL of a store is memory:, sqlite:PATH or etcd://HOST:PORT",

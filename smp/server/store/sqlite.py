@@ -20,26 +20,27 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncGenerator, Callable, Sequence
-from functools import partial
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Final
 
 from smp.server.store._keys import decode, encode, following, key_range
-from smp.server.store.cache import Cache
 from smp.server.store.errors import (
     ChangedError,
     ClosedError,
     Expired,
+    OutcomeUnknownError,
     StoreError,
     check_reached,
 )
-from smp.server.store.history import HISTORY, PROGRESS, Batch, wait
+from smp.server.store.history import HISTORY, PROGRESS, Batch, Follower, wait
 from smp.server.store.model import Event, Page, Stored, Writes, change_event
-from smp.server.store.worker import Worker, is_busy
 
-_BUSY: Final = 5.0  # seconds to wait for the transaction of another process
+_BUSY: Final = 5.0  # seconds to wait for another process that opens the file
+_PATIENCE: Final = 20.0  # seconds to wait for the transactions of other processes
 _POLL: Final = 0.1  # seconds between looks at what other processes wrote
 _EVENTS: Final = 100  # changes read at a time
 _HISTORY_SIZE: Final = 64 << 20  # bytes of values in the history
@@ -70,8 +71,7 @@ COMMIT;
 """
 # 1 is the revision of a store that was never written (FIRST_REVISION).
 _PRESENT: Final = "SELECT coalesce(max(revision), 1) FROM changes"
-# A write and its conditions are one statement: Python takes its lock again after each,
-# and the event loop may have it for long.
+# A write and its conditions.
 _INSERT: Final = """
 INSERT INTO changes
 SELECT (SELECT coalesce(max(revision), 1) + 1 FROM changes), ?, ?, ? WHERE
@@ -149,43 +149,29 @@ class SQLiteStore(Writes):
         size: int = _HISTORY_SIZE,
         progress: float = PROGRESS,
     ) -> None:
-        # In WAL mode readers and the writer do not wait for each other.
-        # The worker itself waits for other writers.
-        writing = _open(path, busy=0)
-        reading = _open(path)
-        # Only asked for the revision, by the event loop itself.
-        self._asking = _open(path, busy=0)
+        # In WAL mode readers and the writer do not wait for each other, so that reads
+        # take some microseconds: the event loop makes them, and a thread the writes,
+        # which wait for the disk.
+        self._writing = _open(path)
+        self._reading = _open(path)
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="sqlite")
         self._history = history
         self._size = size
         self._growth = 0  # bytes that were written since the history was compacted
-        self._writer = Worker(writing, "BEGIN IMMEDIATE")
-        self._reader = Worker(reading, "BEGIN")
-        self._cache = Cache(self, history=history, progress=progress)
+        self._follower = Follower(self, history=history, progress=progress)
         self._written = asyncio.Event()  # set at the next write, and then replaced
 
-    async def get(self, key: str, *, not_older: int | None = None) -> Stored | None:
+    async def get(self, key: str) -> Stored | None:
         """Return the current value of a key."""
-        return await self._cache.get(key, not_older)
+        with self._reads() as connection:
+            return _get(connection, key=key)
 
     async def list(
         self, prefix: str, *, limit: int = 0, after: str = "", revision: int = 0
     ) -> Page:
         """Return a page of a snapshot."""
-        return await self._cache.list(
-            prefix, limit=limit, after=after, revision=revision
-        )
-
-    async def read(self, key: str) -> Stored | None:
-        """Return the current value of a key, from the file."""
-        return await self._reader.run(partial(_get, key=key))
-
-    async def read_page(
-        self, prefix: str, *, limit: int, after: str, revision: int
-    ) -> Page:
-        """Return a page of a snapshot, from the file."""
         start, end = key_range(prefix, after)
-
-        def read(connection: sqlite3.Connection) -> Page:
+        with self._reads() as connection:
             if revision:
                 _check_within_history(connection, revision)
             at = revision or _present(connection)
@@ -199,40 +185,47 @@ class SQLiteStore(Writes):
                 (remaining,) = connection.execute(_COUNT, (behind, end, at)).fetchone()
             return Page(items, at, remaining)
 
-        return await self._reader.run(read)
-
     async def revision(self) -> int:
         """Return the revision of the last write."""
-        try:
-            # This takes some microseconds, as a reader waits for nothing in WAL mode
-            # and the system has the pages in memory; a thread would take longer.
-            revision = _present(self._asking)
-        except sqlite3.OperationalError:  # busy: the file is being recovered
-            revision = await self._reader.run(_present)
-        except sqlite3.ProgrammingError:
-            raise ClosedError from None
-        # Another process has written.
-        if revision > self._cache.revision:
-            self._wake()
-        return revision
-
-    async def advance(self) -> None:
-        """Look at once for what other processes wrote."""
-        self._wake()
+        with self._reads() as connection:
+            return _present(connection)
 
     def watch(self, prefix: str, since: int) -> AsyncGenerator[Event, None]:
         """Follow the keys with a prefix."""
-        return self._cache.watch(prefix, since)
+        return self._follower.watch(prefix, since)
 
     async def maintain(self) -> None:
         """Return at once: writes compact the history."""
 
     async def close(self) -> None:
         """End the watches, finish the writes and close the file."""
-        await self._cache.close()
-        await self._writer.close()
-        await self._reader.close()
-        self._asking.close()
+        await self._follower.close()
+        await asyncio.to_thread(self._writer.shutdown)
+        self._writing.close()
+        self._reading.close()
+
+    async def changes(self, since: int) -> AsyncGenerator[Batch, None]:
+        """Follow every change: those of this process at once, others soon."""
+        while True:
+            # Taken before reading, so that a write in between is not missed.
+            written = self._written
+            with self._reads() as connection:
+                batch = _changes(connection, since=since)
+            if batch[1] > since:
+                since = batch[1]
+                yield batch
+            else:
+                await wait(written, _POLL)
+
+    @contextmanager
+    def _reads(self) -> Iterator[sqlite3.Connection]:
+        """Read in one transaction. Raises StoreError."""
+        connection = self._reading
+        try:
+            with _transaction(connection, "BEGIN"):
+                yield connection
+        except sqlite3.ProgrammingError:
+            raise ClosedError from None
 
     async def _change(
         self,
@@ -241,69 +234,93 @@ class SQLiteStore(Writes):
         last: int,
         unchanged: Sequence[Stored] = (),
     ) -> int | None:
-        def write(connection: sqlite3.Connection) -> int | None:
-            name = encode(key)
-            # No key was written at a larger one.
-            at = min(last, _LARGEST)
-            parameters: list[object] = [name, value, at or None, name, at]
-            for other in unchanged:
-                parameters += [encode(other.key), other.revision]
-            conditions = " AND ".join([_IS_AT] * (1 + len(unchanged)))
-            written = connection.execute(_INSERT + conditions, parameters)
-            if not written.rowcount:
-                # The transaction began with BEGIN IMMEDIATE: no other process writes
-                # between the statement and this.
-                present = _get(connection, key=key)
-                if (present.revision if present else 0) == last:
-                    raise ChangedError
-                return None
-            revision = written.lastrowid or 0
-            # Compacting at every write would cost more than the longer history.
-            self._growth += len(value or b"")
-            is_large = self._growth > self._size // 10
-            if is_large or revision % max(1, self._history // 10) == 0:
-                self._growth = 0
-                (old,) = connection.execute(_TOO_OLD, (self._size,)).fetchone()
-                start = max(old, revision - self._history)
-                for statement in _COMPACT:
-                    connection.execute(statement, (start,))
-            return revision
+        def write() -> int | None:
+            with _transaction(self._writing, "BEGIN IMMEDIATE"):
+                return self._write(key, value, last, unchanged)
 
-        revision = await self._writer.run(write)
-        if revision is not None:
-            self._cache.add(key, value, revision)
-            # Another process wrote before.
-            if self._cache.revision < revision:
-                self._wake()
-        return revision
-
-    def _wake(self) -> None:
-        """Let ``changes`` look at once."""
+        loop = asyncio.get_running_loop()
+        try:
+            revision = await loop.run_in_executor(self._writer, write)
+        except RuntimeError:  # the executor was shut down
+            raise ClosedError from None
+        # Followers look at once.
         self._written.set()
         self._written = asyncio.Event()
+        return revision
 
-    async def changes(
-        self, since: int, known: Callable[[], int] | None = None
-    ) -> AsyncGenerator[Batch, None]:
-        """Follow every change: those of this process at once, others soon."""
-        while True:
-            # Taken before reading, so that a write in between is not missed.
-            written = self._written
-            if known:
-                since = max(since, known())
-            batch = await self._reader.run(partial(_changes, since=since))
-            if batch[1] > since:
-                since = batch[1]
-                yield batch
-            else:
-                await wait(written, _POLL)
+    def _write(
+        self, key: str, value: bytes | None, last: int, unchanged: Sequence[Stored]
+    ) -> int | None:
+        """Write a row, in the thread of the writer, see ``Writes._change``."""
+        connection, name = self._writing, encode(key)
+        # No key was written at a larger one.
+        at = min(last, _LARGEST)
+        parameters: list[object] = [name, value, at or None, name, at]
+        for other in unchanged:
+            parameters += [encode(other.key), other.revision]
+        conditions = " AND ".join([_IS_AT] * (1 + len(unchanged)))
+        written = connection.execute(_INSERT + conditions, parameters)
+        if not written.rowcount:
+            # The transaction began with BEGIN IMMEDIATE: no other process writes
+            # between the statement and this.
+            present = _get(connection, key=key)
+            if (present.revision if present else 0) == last:
+                raise ChangedError
+            return None
+        revision = written.lastrowid or 0
+        # Compacting at every write would cost more than the longer history.
+        self._growth += len(value or b"")
+        is_large = self._growth > self._size // 10
+        if is_large or revision % max(1, self._history // 10) == 0:
+            self._growth = 0
+            (old,) = connection.execute(_TOO_OLD, (self._size,)).fetchone()
+            start = max(old, revision - self._history)
+            for statement in _COMPACT:
+                connection.execute(statement, (start,))
+        return revision
 
 
-def _open(path: str, *, busy: float = _BUSY) -> sqlite3.Connection:
+@contextmanager
+def _transaction(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
+    """Run statements in a transaction; what is raised in it rolls it back.
+
+    Raises StoreError, and OutcomeUnknownError where the commit fails. A connection that
+    is closed raises sqlite3.ProgrammingError.
+    """
+    try:
+        connection.execute(begin)
+        yield
+    except sqlite3.ProgrammingError:
+        raise
+    except (sqlite3.Error, MemoryError) as error:
+        _roll_back(connection)
+        raise StoreError(f"SQLite: {error}") from None
+    except BaseException:
+        _roll_back(connection)
+        raise
+    try:
+        connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        # The changes may be in the file already, and only the answer was lost.
+        _roll_back(connection)
+        raise OutcomeUnknownError(f"SQLite: {error}") from None
+
+
+def _roll_back(connection: sqlite3.Connection) -> None:
+    with suppress(sqlite3.Error):
+        connection.rollback()
+
+
+def _is_busy(error: Exception) -> bool:
+    """Tell whether an error says that another process holds a lock of the file."""
+    # The low byte is the primary result code, the others extend it.
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+
+
+def _open(path: str) -> sqlite3.Connection:
     """Open the file and create the tables. Raises StoreError.
 
-    Later the connection waits ``busy`` seconds for others. SQLite does not
-    wait for another process that does the same: it is tried again.
+    SQLite does not wait for another process that does the same: it is tried again.
     """
     deadline = monotonic() + _BUSY
     while True:
@@ -320,12 +337,12 @@ def _open(path: str, *, busy: float = _BUSY) -> sqlite3.Connection:
                 if application != _APPLICATION and not is_new:
                     raise sqlite3.DatabaseError("the database of another application")
                 connection.executescript(_PREPARE)
-                connection.execute(f"PRAGMA busy_timeout = {int(busy * 1000)}")
+                connection.execute(f"PRAGMA busy_timeout = {int(_PATIENCE * 1000)}")
             except sqlite3.Error:
                 connection.close()
                 raise
         except (OSError, sqlite3.Error) as error:
-            if not is_busy(error) or monotonic() > deadline:
+            if not _is_busy(error) or monotonic() > deadline:
                 raise _unusable(path, error) from None
             sleep(_POLL)
         else:
@@ -342,9 +359,6 @@ def _unusable(path: str, error: OSError | sqlite3.Error) -> StoreError:
     elif Path(path).is_dir():
         reason = "it is a directory"
     return StoreError(f"cannot use the store {path}: {reason}", code="unusable-store")
-
-
-# What follows runs in the threads of the workers.
 
 
 def _present(connection: sqlite3.Connection) -> int:
