@@ -298,6 +298,9 @@ def unsupported(
 
 def quote_json(value: JSON) -> str:
     """Print a value as JSON; one that is none is shown for a human."""
+    # Go: field.Error.ErrorBody: a number is printed by %v.
+    if isinstance(value, float):
+        return printed(value)
     import json  # noqa: PLC0415  # most objects have no violation to print
 
     try:

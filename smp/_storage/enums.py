@@ -52,9 +52,21 @@ def _allows(type_: ScalarType, value: JSON) -> bool:
     if isinstance(value, str):
         return value in type_.texts or "string" in type_.or_any
     for allowed in type_.enum:
-        if same(value, allowed):
+        if same(value, allowed) or _is_one_number(value, allowed):
             return True
     return type_name(value) in type_.or_any
+
+
+def _is_one_number(value: JSON, allowed: JSON) -> bool:
+    """Tell whether both are the same number, as 1.0 and 1 are.
+
+    Go: kube-openapi, pkg/validation/validate, basicCommonValidator.
+    """
+    if isinstance(value, bool) or isinstance(allowed, bool):
+        return False
+    if not isinstance(value, (int, float)) or not isinstance(allowed, (int, float)):
+        return False
+    return value == allowed
 
 
 def _unsupported(

@@ -30,6 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 from itertools import compress
+from math import isfinite
 from operator import eq
 from typing import Final, TypeAlias
 
@@ -296,13 +297,39 @@ def value_keys(lists: Iterable[JSON | Absent]) -> set[object]:
     return {value_key(element) for elements in lists for element in as_list(elements)}
 
 
+# The powers of ten of numbers without an exponent.
+_LEAST_POWER: Final = -4
+_FIRST_POWER: Final = 6
+
+
 def printed(value: object) -> str:
     """Print a scalar as Go's ``%v`` does for the common cases."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if value is None:
         return "<nil>"
+    if isinstance(value, float) and isfinite(value):
+        return _printed_float(value)
     return number_text(value) if isinstance(value, int) else str(value)
+
+
+def _printed_float(value: float) -> str:
+    """Go: strconv.FormatFloat(value, 'g', -1, 64): 1.0 is 1, and 1e6 is 1e+06."""
+    mantissa, _, exponent = repr(value).partition("e")
+    if not exponent:
+        sign = "-" if mantissa.startswith("-") else ""
+        whole, _, fraction = mantissa.removeprefix("-").partition(".")
+        power = len(whole) - 1
+        digits = (whole + fraction).rstrip("0")
+        if whole == "0":
+            power = len(fraction.lstrip("0")) - len(fraction) - 1
+            digits = digits.lstrip("0")
+        if not digits or _LEAST_POWER <= power < _FIRST_POWER:
+            return mantissa.removesuffix(".0")
+        mantissa = f"{sign}{digits[0]}.{digits[1:]}".removesuffix(".")
+    else:
+        power = int(exponent)
+    return f"{mantissa}e{'-' if power < 0 else '+'}{abs(power):02}"
 
 
 # Go: strconv.Quote: what is escaped by a letter.

@@ -18,9 +18,11 @@ from smp._values.values import (
     JSONArray,
     JSONObject,
     as_text,
+    printed,
     value_key,
 )
 from smp.custom_resources._schema_node import SchemaNode
+from smp.custom_resources._structure import go_number
 from smp.paths import DottedName, Key, Path
 from smp.violations import Violation, duplicate, invalid, require
 
@@ -101,8 +103,8 @@ def list_violations(
                 yield from list_violations(member, declared, path / name)
     elif isinstance(value, list):
         if node.list_type == "set":
-            for index in _repeated([value_key(element) for element in value]):
-                yield duplicate(path / index, value[index])
+            for index in _repeated([_key_of(element) for element in value]):
+                yield duplicate(path / index, _as_go(value[index]))
         elif node.list_type == "map":
             yield from _map_violations(value, node, path)
         if node.items is not None and node.items.has_lists:
@@ -122,8 +124,22 @@ def _map_violations(
             return
         members = element or {}
         keys.append({name: members[name] for name in node.map_keys if name in members})
-    for index in _repeated([value_key(key) for key in keys]):
+    for index in _repeated([_key_of(key) for key in keys]):
         yield duplicate(path / index, keys[index])
+
+
+def _key_of(value: JSON) -> object:
+    """Return what is equal for the same values, of integers beyond 64 bits as floats.
+
+    The keys of a map are scalars, as are the elements of most sets.
+    """
+    if isinstance(value, dict):
+        return value_key({name: _as_go(member) for name, member in value.items()})
+    return value_key(_as_go(value))
+
+
+def _as_go(value: JSON) -> JSON:
+    return go_number(value) if isinstance(value, int) else value
 
 
 def _repeated(keys: list[object]) -> Iterator[int]:
@@ -194,7 +210,8 @@ def _nest(obj: JSONObject, path: str) -> tuple[JSON | Absent, str]:
 
 
 def _go_value(value: JSON | Absent) -> str:
-    return "<nil>" if value is None else str(value)
+    is_scalar = value is None or isinstance(value, float)
+    return printed(value) if is_scalar else str(value)
 
 
 def _go_type(value: JSON | Absent) -> str:

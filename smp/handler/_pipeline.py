@@ -32,7 +32,6 @@ from smp._values.values import (
     ABSENT,
     JSONObject,
     NotPlainError,
-    as_object,
     as_text,
     same,
 )
@@ -50,7 +49,6 @@ from smp.handler._identity import (
 )
 from smp.handler._options import Admission, Operation, Options
 from smp.handler._request import Draft, ObjectRequest, patch, store_object, whole
-from smp.handler._shape import make_numbers_whole
 from smp.handler._status import (
     Accepted,
     InternalFailureError,
@@ -197,8 +195,7 @@ def _decode(draft: Draft, request: ObjectRequest, warnings: list[str]) -> JSONOb
     """
     old, options = draft.old, request.options
     is_patched = old is not None and draft.partial and not draft.is_apply
-    new = as_object(make_numbers_whole(draft.new)) if options.custom else draft.new
-    new = _of_its_kind(draft, new, request, is_patched=is_patched)
+    new = _of_its_kind(draft, draft.new, request, is_patched=is_patched)
     found = decode_object(
         new,
         old,

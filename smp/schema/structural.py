@@ -12,6 +12,7 @@ from copy import deepcopy
 from typing import Final
 
 from smp._values.codec import encode
+from smp._values.steps import count_steps
 from smp._values.values import ABSENT, JSON, Absent, JSONObject, as_object
 from smp.errors import ObjectError, bounded
 
@@ -19,6 +20,8 @@ from smp.errors import ObjectError, bounded
 # list are added to each of them, so a small object could become a very large one.
 MAX_ADDED: Final = 3 * 1024 * 1024
 _NAMES: Final = frozenset({"apiVersion", "kind", "metadata"})
+# Integers below it are exact in a double.
+_EXACT: Final = 2**53
 # Of a member of an object: two quotes, a colon and a comma.
 _PUNCTUATION: Final = 4
 
@@ -154,3 +157,29 @@ def _is_unwanted_null(value: JSON, schema: JSON) -> bool:
     if value is not None or not isinstance(schema, dict):
         return False
     return schema.get("nullable") is not True
+
+
+def make_numbers_whole(value: JSON) -> JSON:
+    """Return a value whose numbers without a fraction are integers: 1.0 is 1.
+
+    That is how a server prints a custom resource, whose schema may ask for an integer
+    (Go: encoding/json, and IsFloat64AJSONInteger in go-openapi/swag).
+    """
+    if isinstance(value, float):
+        if abs(value) < _EXACT and value.is_integer():
+            return int(value)
+    elif isinstance(value, dict):
+        count_steps(len(value))
+        members: JSONObject = {}
+        is_same = True
+        for name, member in value.items():
+            members[name] = make_numbers_whole(member)
+            is_same = is_same and members[name] is member
+        return value if is_same else members
+    elif isinstance(value, list):
+        count_steps(len(value))
+        elements = [make_numbers_whole(element) for element in value]
+        for index, element in enumerate(value):
+            if elements[index] is not element:
+                return elements
+    return value

@@ -17,7 +17,7 @@ from smp._storage.update import put_at_rest
 from smp._values.values import JSON, JSONObject, as_object
 from smp.custom_resources import prepared_violations
 from smp.handler.admission import describe_unevaluated, find_expression_violations
-from smp.schema.structural import add_schema_defaults, prune
+from smp.schema.structural import add_schema_defaults, make_numbers_whole, prune
 from smp.server.errors import raise_invalid
 from smp.server.objects import crds, metadata
 from smp.server.objects.daemon_sets import DAEMON_SETS, count
@@ -152,6 +152,8 @@ def _stored(obj: JSONObject, defined: crds.DefinedVersion) -> JSONObject:
     status as well (Go: apiextensions-apiserver, pkg/apiserver, schemaCoercingDecoder
     and unstructuredDefaulter).
     """
+    # Only now: to all before it 1.0 is a float, which is no duplicate of 1.
+    obj = as_object(make_numbers_whole(obj))
     if defined.storage is not defined.schema:
         obj = prune(obj, defined.storage)
     return add_schema_defaults(obj, defined.storage)
