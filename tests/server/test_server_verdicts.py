@@ -121,3 +121,60 @@ def test_what_the_stored_version_does_not_know_is_pruned(server: Served) -> None
     server.post("/apis/example.com/v1beta1/versionedthings", obj)
     read = server.get("/apis/example.com/v1/versionedthings/thing-0")
     assert read["spec"] == {"a": "1", "b": "x"}
+
+
+def members(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+def text(default: str) -> dict[str, Any]:
+    return {"type": "string", "default": default}
+
+
+VERSIONS: Final = {
+    "v1": members(
+        spec=members(
+            b=text("b1"), only1=text("o1"), o=members(x=text("x1"), y=text("y1"))
+        ),
+    ),
+    "v2": members(
+        spec=members(
+            b=text("b2"), only2=text("o2"), o=members(x=text("x2"), z=text("z2"))
+        ),
+    ),
+}
+OF_V1: Final = {"b": "b1", "o": {"x": "x1"}}
+OF_V2: Final = {"b": "b1", "only2": "o2", "o": {"x": "x1", "z": "z2"}}
+
+
+def test_versions_are_read_by_both_schemas(server: Served) -> None:
+    """What is stored in v2 has its defaults; v1 shows what it knows, and no more.
+
+    A kube-apiserver 1.36.3 answered so.
+    """
+    document: Any = definition({"name": "two", "spec": {}})
+    document["spec"]["versions"] = [
+        {
+            "name": name,
+            "served": True,
+            "storage": name == "v2",
+            "schema": {"openAPIV3Schema": schema},
+        }
+        for name, schema in VERSIONS.items()
+    ]
+    server.post(DEFINITIONS, document)
+    one, two = ("/apis/example.com/v1/twothings", "/apis/example.com/v2/twothings")
+    made = server.post(one, thing({"name": "two"}, {"o": {}}, 0))
+    read = [made, server.get(f"{one}/thing-0"), server.get(one)["items"][0]]
+    assert [obj["spec"] for obj in read] == [OF_V1] * 3
+    obj = server.get(f"{two}/thing-0")
+    assert obj["spec"] == OF_V2
+    # An update through v1 drops what it does not know, and one of nothing does not.
+    obj["spec"]["only2"] = "mine"
+    changed = server.call("PUT", f"{two}/thing-0", obj).json()
+    assert changed["spec"]["only2"] == "mine"
+    current = server.get(f"{one}/thing-0")
+    assert current["metadata"]["generation"] == 2
+    current["spec"]["b"] = "new"
+    server.call("PUT", f"{one}/thing-0", current)
+    assert server.get(f"{two}/thing-0")["spec"] == {**OF_V2, "b": "new"}

@@ -46,7 +46,7 @@ from smp.server.endpoints.responses import status_response
 from smp.server.objects import metadata, subresources
 from smp.server.registry.admission import admit_change
 from smp.server.registry.allocation import completed
-from smp.server.registry.envelope import unpack
+from smp.server.registry.envelope import unpack, unpack_whole
 from smp.server.registry.objects import (
     ATTEMPTS,
     pack_within_limit,
@@ -309,7 +309,11 @@ def _find_pending_write(
     )
     if call.admission is not None:
         call.admission.validate(old, change.object)
-    former = metadata.drop_resource_version(old)
+    # An update through another version loses what that does not know.
+    whole = old
+    if call.target.resource.reading_schema:
+        whole = unpack_whole(stored, call.target.resource)
+    former = metadata.drop_resource_version(whole)
     # What admission reverts may have been the only change.
     new = with_former_times(former, change.object)
     if outcome.rewrites:

@@ -144,6 +144,11 @@ class Resource(msgspec.Struct, frozen=True, cache_hash=True):
     custom: bool = False
     selectable_fields: tuple[str, ...] = ()
     """Fields of custom resources that a field selector may name."""
+    reading_schema: bytes = b""
+    """The schema, as JSON, of a version of a custom resource that is not stored.
+
+    Without it nothing is dropped from what is read.
+    """
 
     def __post_init__(self) -> None:
         # The struct is frozen, and defaults that depend on other fields are set here.

@@ -21,6 +21,7 @@ from typing import Final
 from smp._storage.typed_storage import convert
 from smp._values.codec import decode, encode
 from smp._values.values import JSONObject, as_object
+from smp.schema.structural import prune
 from smp.server.objects.metadata import (
     drop_resource_version,
     set_resource_version,
@@ -54,22 +55,52 @@ def _in_order(obj: JSONObject, api_version: str, kind: str) -> bytes:
 def _is_converted(resource: Resource) -> bool:
     """Tell whether objects have another shape in the store than in this version.
 
-    Versions of a custom resource differ by apiVersion alone. Of the built-in resources
-    two are served in two versions (smp._storage.typed_storage.convert).
+    Of the built-in resources two are served in two versions
+    (smp._storage.typed_storage.convert).
     """
     is_stored = resource.api_version == resource.storage_api_version
     return not is_stored and not resource.custom
 
 
+def _from_storage(obj: JSONObject, resource: Resource) -> JSONObject:
+    """Return a stored object in a version that is not that of the store.
+
+    Go: apiextensions-apiserver, pkg/apiserver, schemaCoercingConverter: what the
+    version does not know is pruned. It gets no defaults: those of the stored one count.
+    """
+    if resource.reading_schema:
+        return prune(obj, _decode_schema(resource.reading_schema))
+    return convert(obj, resource.kind, resource.api_version)
+
+
+@lru_cache(maxsize=256)
+def _decode_schema(text: bytes) -> JSONObject:
+    return as_object(decode(text))
+
+
 def unpack(item: Stored, resource: Resource) -> JSONObject:
     """Return a stored object as clients get it, decoded."""
+    obj = _decode(item)
+    if resource.reading_schema or _is_converted(resource):
+        obj = _from_storage(obj, resource)
+    obj = {**obj, "apiVersion": resource.api_version}
+    return set_resource_version(obj, item.revision)
+
+
+def unpack_whole(item: Stored, resource: Resource) -> JSONObject:
+    """Return all that is stored of a custom resource, decoded, in one of its versions.
+
+    A version that is not stored may not know all of it.
+    """
+    obj = {**_decode(item), "apiVersion": resource.api_version}
+    return set_resource_version(obj, item.revision)
+
+
+def _decode(item: Stored) -> JSONObject:
     obj = decode(item.value)
     if not isinstance(obj, dict):
         raise TypeError(f"the value of {item.key} in the store is not an object")
-    if _is_converted(resource):
-        obj = convert(obj, resource.kind, resource.api_version)
-    obj = {**obj, "apiVersion": resource.api_version}
-    return set_resource_version(obj, item.revision)
+    return obj
 
 
 def served(item: Stored, resource: Resource, *, is_item: bool = False) -> bytes:
@@ -82,9 +113,8 @@ def served(item: Stored, resource: Resource, *, is_item: bool = False) -> bytes:
     if item.revision:
         version = b'"resourceVersion":"%d",' % item.revision
     value = item.value
-    if _is_converted(resource):
-        obj = as_object(decode(value))
-        obj = convert(obj, resource.kind, resource.api_version)
+    if resource.reading_schema or _is_converted(resource):
+        obj = _from_storage(as_object(decode(value)), resource)
         value = _in_order(obj, resource.api_version, resource.kind)
     rest = value[value.index(_METADATA) + len(_METADATA) :]
     head = b"{" if is_item else _head(resource.api_version, resource.kind)

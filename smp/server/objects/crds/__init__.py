@@ -1,9 +1,9 @@
 """CustomResourceDefinitions: read, checked, and turned into resources and schemas.
 
-Only ``apiextensions.k8s.io/v1``, and without conversion: the versions of a resource
-differ in their apiVersion alone. Source: "Extend the Kubernetes API with
-CustomResourceDefinitions" and "Versions in CustomResourceDefinitions" in the Kubernetes
-documentation.
+Only ``apiextensions.k8s.io/v1``, and without webhooks: the versions of a resource
+differ in their apiVersion, and in what their schemas know. Source: "Extend the
+Kubernetes API with CustomResourceDefinitions" and "Versions in
+CustomResourceDefinitions" in the Kubernetes documentation.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from smp._values.codec import encode
 from smp._values.values import JSON, JSONObject, as_object
 from smp.custom_resources import definition_violations, unchecked
 from smp.errors import SchemaError, bounded
@@ -291,6 +292,7 @@ def _resource(crd: Crd, version: Version) -> Resource:
         # The rules allow exactly one.
         storage_api_version=storage_versions[0],
         custom=True,
+        reading_schema=b"" if version.storage else encode(version.schema.openapi or {}),
         selectable_fields=tuple(
             [field.json_path.removeprefix(".") for field in version.selectable_fields]
         ),
@@ -308,7 +310,7 @@ def _warnings(crd: Crd) -> Iterator[str]:
         place = Path(("spec", "conversion", "strategy"))
         yield (
             f"{place}: this server calls no webhooks; its versions differ by"
-            " apiVersion alone"
+            " apiVersion and by what their schemas know"
         )
     for index, version in enumerate(crd.spec.versions):
         path = Path(("spec", "versions", index))
