@@ -129,8 +129,10 @@ def _of_manifest(value: JSONObject, schema: Schema) -> Iterator[Hazard]:
     by_definition: list[Hazard] = []
     if schema.structural is not None:
         of_types, by_definition = _of_definition(value, schema, [*misfits, *enums])
-        misfits = [hazard for hazard in misfits if hazard in of_types]
-        enums = [hazard for hazard in enums if hazard in of_types]
+        # By identity: there may be as many as the document has values.
+        kept = {id(hazard) for hazard in of_types}
+        misfits = [hazard for hazard in misfits if id(hazard) in kept]
+        enums = [hazard for hazard in enums if id(hazard) in kept]
     yield from misfits
     yield from enums
     yield from by_definition
