@@ -15,8 +15,10 @@ paths that the old object has to have, or to lack. A step into a list is the ``t
 a condition. ``reason`` and ``reported`` are the reason and the field of the cause where
 they are others than FieldValueInvalid and ``field``. With ``length`` only the number of
 elements may not change, and the rules that follow for this kind are not asked. With
-``unordered`` a list is a set of texts. ``only`` is "removal" where nothing but that is
-refused, and "change" where what is left out stays as it was.
+``unordered`` a list is a set of texts, with ``pointer`` an empty object is another one
+than none, and ``struct`` is the Go type that is printed of the value. ``only`` is
+"removal" where nothing but that is refused, and "change" where what is left out stays
+as it was.
 
 Objects are compared as they are stored, with their defaults; an empty list or map
 equals an absent one, and quantities are equal by their amount (Go:
@@ -78,6 +80,8 @@ class ImmutableField(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unset: tuple[str, ...] = ()
     length: bool = False
     unordered: bool = False
+    pointer: bool = False
+    struct: str = ""
     only: Literal["", "removal", "change"] = ""
 
 
@@ -120,8 +124,11 @@ class _CompiledRule:
 
     def violation(self, value: JSON | Absent) -> Violation:
         """Make the violation of the rule."""
-        steps = (self.rule.reported or self.rule.field).split(".")
-        return make_violation(steps, value, self.rule.message, self.rule.reason)
+        rule = self.rule
+        steps = (rule.reported or rule.field).split(".")
+        return make_violation(
+            steps, value, rule.message, rule.reason, struct=rule.struct
+        )
 
 
 def _allowing(allowed: Allowed, steps: Sequence[str]) -> Allowed:
@@ -203,17 +210,26 @@ def _compare_objects(
                     yield each.violation(after)
                 return
             continue
+        value = after
         if each.rule.unordered:
             before, after = _set_of(before), _set_of(after)
+        if each.rule.pointer and not of_both and not _are_both_set(before, after):
+            yield each.violation(value)
+            continue
         allowed = each.allowed
-        for value, paths in ((before, each.once), (after, each.kept)):
+        for side, paths in ((before, each.once), (after, each.kept)):
             for steps in paths:
-                if is_empty(read_at(decode(value), steps)):
+                if is_empty(read_at(decode(side), steps)):
                     allowed = _allowing(allowed, steps)
         if allowed is not None and is_changed(before, after, allowed, of_both=of_both):
-            yield each.violation(after)
+            yield each.violation(value)
     if kind in UPDATE_RULES and not of_both:
         yield from UPDATE_RULES[kind](old, new)
+
+
+def _are_both_set(before: JSON | Absent, after: JSON | Absent) -> bool:
+    """Tell whether a pointer is nil in both of two objects, or in none."""
+    return (decode(before) in (ABSENT, None)) == (decode(after) in (ABSENT, None))
 
 
 def _set_of(value: JSON | Absent) -> JSON:

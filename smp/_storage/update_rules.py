@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
+from smp._storage.go_structs import print_struct
 from smp._storage.semantic_equality import is_changed, is_empty, read_at
 from smp._values.quantities import Quantity, read_quantity
 from smp._values.values import (
@@ -19,7 +20,7 @@ from smp._values.values import (
     value_key,
 )
 from smp.paths import Key, Path, Step
-from smp.violations import Reason, Violation, quote_json
+from smp.violations import Reason, Violation
 
 
 def make_violation(
@@ -27,11 +28,18 @@ def make_violation(
     value: JSON | Absent,
     message: str,
     reason: Reason = "FieldValueInvalid",
+    *,
+    struct: str = "",
 ) -> Violation:
-    """Make the violation of a value that may not be what it became."""
+    """Make the violation of a value that may not be what it became.
+
+    ``struct`` is the Go type that a server prints.
+    """
     text = f"Forbidden: {message}"
     if reason == "FieldValueInvalid":
-        shown = "null" if isinstance(value, Absent) else quote_json(value)
+        shown = "null"
+        if not isinstance(value, Absent):
+            shown = print_struct(value, struct)
         text = f"Invalid value: {shown}: {message}"
     return Violation("field-immutable", Path(tuple(steps)), reason, text, value)
 
@@ -296,7 +304,7 @@ def _service_cidr(old: JSONObject, new: JSONObject) -> Iterator[Violation]:
     steps = ("spec", "cidrs")
     before, after = as_list(read_at(old, steps)), as_list(read_at(new, steps))
     if len(before) != len(after) and (len(before), len(after)) != (1, 2):
-        yield make_violation(steps, [*after], "field is immutable")
+        yield make_violation(steps, read_at(new, steps), "field is immutable")
         return
     for index, value in enumerate(before):
         if not same(value, after[index]):
@@ -358,7 +366,8 @@ def _csi_node(old: JSONObject, new: JSONObject) -> Iterator[Violation]:
     for driver in as_list(read_at(new, steps)):
         before = known.get(as_text(as_object(driver).get("name")))
         if before is not None and is_changed(before, driver, {"allocatable": None}):
-            yield make_violation(steps, driver, "field is immutable")
+            message = "field is immutable"
+            yield make_violation(steps, driver, message, struct="CSINodeDriver")
 
 
 def _definition(old: JSONObject, new: JSONObject) -> Iterator[Violation]:

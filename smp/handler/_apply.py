@@ -9,12 +9,17 @@ from __future__ import annotations
 from typing import Final
 
 from smp._storage.typed_storage import rewriting_paths
-from smp._values.values import JSONObject
+from smp._values.values import ABSENT, JSONObject
 from smp.documents import read_first
 from smp.errors import DocumentError, ObjectError, bounded
 from smp.handler._body import check_depth
 from smp.handler._field_managers import manager_problems
-from smp.handler._identity import metadata_of, misnamed
+from smp.handler._identity import (
+    NO_VERSION,
+    VERSION_REQUIRED,
+    metadata_of,
+    misnamed,
+)
 from smp.handler._options import MANAGER, MANAGER_REQUIRED
 from smp.handler._request import Draft, ObjectRequest
 from smp.handler._status import (
@@ -24,6 +29,7 @@ from smp.handler._status import (
     NotTypedError,
     StatusError,
     TooLargeError,
+    VersionRequiredError,
 )
 from smp.managed_fields import (
     ServerSideApplyResult,
@@ -133,6 +139,10 @@ def apply(
     # stored one stays (Go: endpoints/handlers/rest.go, checkName).
     if stored is not None and metadata_of(configuration).get("name") == "":
         raise StatusError(misnamed("", metadata_of(stored).get("name")))
+    # A resourceVersion that is written, and is none, is merged as well.
+    version = metadata_of(configuration).get("resourceVersion", ABSENT)
+    if stored is not None and not options.unconditional and version in NO_VERSION:
+        raise VersionRequiredError([VERSION_REQUIRED])
     return Draft(
         stored,
         result.object,

@@ -35,7 +35,7 @@ from smp.violations import Violation
 
 _INVALID: Final = "FieldValueInvalid"
 # Go: registry.Store.Update, where AllowUnconditionalUpdate of the strategy is false.
-_VERSION_REQUIRED: Final = Violation(
+VERSION_REQUIRED: Final = Violation(
     "required-value",
     Path(("metadata", "resourceVersion")),
     _INVALID,
@@ -43,6 +43,8 @@ _VERSION_REQUIRED: Final = Violation(
     0,
 )
 _KEPT_WHERE_ABSENT: Final = ("namespace", "uid", "resourceVersion", "managedFields")
+# To a server 0 is no version (Go: etcd3, APIObjectVersioner).
+NO_VERSION: Final = (None, "", "0")
 _KEPT: Final = (
     "creationTimestamp",
     "deletionTimestamp",
@@ -161,7 +163,8 @@ def add_server_metadata(
             merged.pop(name, None)
     # Go: rest.BeforeUpdate fills in what the client left out.
     for name in _KEPT_WHERE_ABSENT:
-        is_kept = name in before and after.get(name) in (None, "")
+        empty = NO_VERSION if name == "resourceVersion" else (None, "")
+        is_kept = name in before and after.get(name) in empty
         if is_kept and not (is_apply and name == "managedFields"):
             merged[name] = before[name]
     # Only the server sets these; the values of the client are ignored.
@@ -182,9 +185,9 @@ def add_server_metadata(
             violations.append(
                 Violation("field-immutable", path, _INVALID, message, value)
             )
-    has_version = after.get("resourceVersion") not in (None, "")
+    has_version = after.get("resourceVersion") not in NO_VERSION
     if not (has_version or unconditional or is_apply) and "resourceVersion" in before:
-        raise VersionRequiredError([_VERSION_REQUIRED])
+        raise VersionRequiredError([VERSION_REQUIRED])
     if violations:
         raise InvalidError(violations)
     if same(merged, after):
