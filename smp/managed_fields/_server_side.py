@@ -62,10 +62,10 @@ from smp.errors import ApplyWarning, ObjectError, SmpError, UnionError
 from smp.managed_fields._apply import Normalize, apply_configuration
 from smp.managed_fields._compare import compare
 from smp.managed_fields._conflicts import ApplyConflictError
-from smp.managed_fields._emptied import find_emptied_violations
 from smp.managed_fields._entries import APPLY, UPDATE, ManagedFields, Write
 from smp.managed_fields._field_set import FieldSet
 from smp.managed_fields._go_text import kind_text
+from smp.managed_fields._nulls import find_null_violations
 from smp.managed_fields._object_fields import fieldset_of
 from smp.managed_fields._owned_paths import owned_path
 from smp.managed_fields._preconditions import require_preconditions
@@ -237,7 +237,7 @@ class _ServerSideApply:
         self.schema = schema
         self.applier = applier
         self.is_custom = not is_typed(schema)
-        self.emptied: tuple[Violation, ...] = ()
+        self.nulls: tuple[Violation, ...] = ()
         self.rewrites = False
         self.reset = reset_fields_of(
             (self.old, applied),
@@ -334,8 +334,7 @@ class _ServerSideApply:
             new = add_system_metadata(new, self.old)
             # The metadata of a custom resource is decoded when it is written.
             structural = as_object(self.schema.structural)
-            found = find_emptied_violations(self.applied, new, structural, Path())
-            self.emptied = tuple(found)
+            self.nulls = tuple(find_null_violations(new, structural, Path()))
             return fill_in(new, self.old, self.schema, profile=self.applier.profile)
         # Typed storage fills in what is reset, such as an empty status.
         new = add_system_metadata(add_reset(new, self.old, self.not_written), self.old)
@@ -394,7 +393,7 @@ class _ServerSideApply:
     def judge(self, written: JSONObject) -> ServerSideApplyResult:
         """Return the result, with what a server would reject, and the remark."""
         update = self.unions.update
-        violations = (*update.violations, *self.emptied)
+        violations = (*update.violations, *self.nulls)
         if self.live is not None:
             violations += tuple(
                 find_changed_immutable_fields(self.old, written, self.schema)

@@ -30,7 +30,7 @@ from smp._values.plain import (
     plain,
     require_object_or_none,
 )
-from smp._values.values import Absent, JSONObject, as_object, show, type_name
+from smp._values.values import Absent, JSONObject, as_object, type_name
 from smp.errors import ApplyWarning, ObjectError, SmpError
 from smp.managed_fields._compare import compare
 from smp.managed_fields._conflicts import ApplyConflictError
@@ -51,6 +51,7 @@ from smp.managed_fields._versions import SERVING, Serving, in_version_of
 from smp.paths import Path, value_at
 from smp.schema.model import ObjectType, Schema
 from smp.unions import profile_named
+from smp.violations import quote_json
 
 Verb: TypeAlias = Literal[
     "apply",
@@ -438,7 +439,7 @@ def _fights(
             remedy = f"leave out {path} {either}"
             at_rest = value_at(ours.at_rest, path)
             if not isinstance(at_rest, Absent):
-                remedy += f", or apply {show(at_rest)} in both"
+                remedy += f", or apply {quote_json(at_rest)} in both"
             yield Fight(manager, other, path, path, reason, remedy)
         shape = root_shape(schema, ours.configuration)
         members = _other_members(ours.fields, theirs.fields, shape, Path())

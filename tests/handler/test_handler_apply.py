@@ -13,7 +13,15 @@ import pytest
 from smp import handler
 from smp._values.values import JSONObject
 from smp.errors import SmpError
-from smp.handler import APPLY, JSON_PATCH, MERGE, STRATEGIC, Limits, Options
+from smp.handler import (
+    APPLY,
+    JSON_PATCH,
+    MERGE,
+    STRATEGIC,
+    Accepted,
+    Limits,
+    Options,
+)
 from smp.managed_fields import Serving, owners
 from smp.paths import Path
 from smp.schema.catalog import Catalog, kubernetes
@@ -382,6 +390,82 @@ def test_an_apply_that_empties_a_struct_of_a_custom_resource_is_refused() -> Non
         message = f'Invalid value: "null": {problem}'
         assert causes(outcome) == [("FieldValueTypeInvalid", "spec.deep.b", message)]
         assert message_of(outcome).startswith('Gizmo.example.org "g" is invalid: ')
+
+
+# Applies of two managers, and where kube-apiserver 1.36.3 finds a null after the last
+# one: "" where it accepts it.
+NULLS: Final[dict[str, tuple[list[tuple[str, JSONObject]], str]]] = {
+    "a struct that another one applies empty": (
+        [("a", {"deep": {"b": {"c": "1"}}}), ("b", {"deep": {"b": {}}}), ("a", {})],
+        "spec.deep.b",
+    ),
+    "the same, below what is kept": (
+        [
+            ("a", {"deep": {"b": {"c": "1"}}}),
+            ("b", {"deep": {"b": {}}}),
+            ("a", {"deep": {}}),
+        ],
+        "spec.deep.b",
+    ),
+    "a map that another one applies empty": (
+        [("a", {"map": {"x": {"c": "1"}}}), ("b", {"map": {}}), ("a", {})],
+        "spec.map",
+    ),
+    "a nullable one": (
+        [("a", {"maybe": {"c": "1"}}), ("b", {"maybe": {}}), ("a", {})],
+        "",
+    ),
+    "null for an absent struct": ([("a", {"deep": None})], "spec.deep"),
+    "null for a struct of another one": (
+        [("a", {"deep": {"b": {"c": "1"}}}), ("b", {"deep": None})],
+        "",
+    ),
+    "null for an absent list": ([("a", {"items": None})], "spec.items"),
+    "null for the own list": (
+        [("a", {"items": ["x"]}), ("a", {"items": None})],
+        "spec.items",
+    ),
+    "null for the own text": (
+        [("a", {"title": "t"}), ("a", {"title": None})],
+        "spec.title",
+    ),
+}
+
+
+def test_nulls_that_an_apply_leaves_are_refused() -> None:
+    texts: JSONObject = {"type": "object", "additionalProperties": {"type": "string"}}
+    fields: JSONObject = {
+        "deep": {"type": "object", "properties": {"b": texts}},
+        "items": {"type": "array", "items": {"type": "string"}},
+        "map": {"type": "object", "additionalProperties": texts},
+        "maybe": {**texts, "nullable": True},
+        "title": {"type": "string"},
+    }
+    schema = Catalog.from_crd(definition(fields)).schema("example.org/v1", "Gizmo")
+    found = {}
+    for name, (applies, _) in NULLS.items():
+        stored, outcome = None, None
+        for manager, spec in applies:
+            body: JSONObject = {
+                "apiVersion": "example.org/v1",
+                "kind": "Gizmo",
+                "metadata": {"name": "g"},
+                "spec": spec,
+            }
+            options = Options(
+                manager=manager,
+                custom=True,
+                typed=True,
+                serving=Serving(custom=True, kubernetes="1.36.3"),
+            )
+            outcome = handler.patch(stored, json.dumps(body), APPLY, schema, options)
+            stored = outcome.object if isinstance(outcome, Accepted) else stored
+        assert outcome is not None
+        places = []
+        if not isinstance(outcome, Accepted):
+            places = [place for _, place, _ in causes(outcome)]
+        found[name] = ", ".join(places)
+    assert found == {name: place for name, (_, place) in NULLS.items()}
 
 
 def definition(fields: JSONObject) -> JSONObject:

@@ -73,7 +73,7 @@ async def update(call: Call) -> Response:
         return handler.replace(old, body, schema, options)
 
     target = call.target
-    creates = target.resource.strategy.creates_on_update and not target.subresource
+    creates = target.resource.creates_through(target.subresource, by_apply=False)
     return await _change(call, transform, len(body), creates=creates)
 
 
@@ -88,9 +88,8 @@ async def patch(call: Call) -> Response:
         return handler.patch(old, body, media_type, schema, options)
 
     target = call.target
-    creates = _is_apply(call) and (
-        not target.subresource
-        or (target.subresource == "status" and target.resource.creates_through_status)
+    creates = _is_apply(call) and target.resource.creates_through(
+        target.subresource, by_apply=True
     )
     return await _change(call, transform, len(body), creates=creates)
 

@@ -182,14 +182,17 @@ class Resource(msgspec.Struct, frozen=True, cache_hash=True):
         table = read_bundled_table("strategies.json", _StrategyTable)
         return table.strategies.get(self.qualified, _USUAL)
 
-    @property
-    def creates_through_status(self) -> bool:
-        """Whether an apply to the status of an object that does not exist creates it.
+    def creates_through(self, subresource: str, *, by_apply: bool) -> bool:
+        """Whether a write of an object that does not exist creates it.
 
-        Go: the StatusREST of validatingadmissionpolicies, whose Update hands on
-        forceAllowCreate.
+        Go: registry.Store.Update. Only an apply does so for all kinds; StatusREST takes
+        that away, but that of validatingadmissionpolicies.
         """
-        return self.plural == "validatingadmissionpolicies" and not self.custom
+        allowed = self.strategy.creates_on_update
+        if subresource == "status":
+            is_policy = self.plural == "validatingadmissionpolicies"
+            return allowed or (is_policy and by_apply and not self.custom)
+        return not subresource and (allowed or by_apply)
 
     @property
     def is_stored(self) -> bool:
