@@ -6,7 +6,7 @@ known after the last object, so the sections wait in a temporary file that is in
 while it is small. Nothing in a page can be run but its own script: a policy in its head
 names that by its hash (W3C Content Security Policy Level 3).
 
-Every function works without the script (folding, the fields that are equal, the links
+Every function works without the script (folding, the fields that are folded, the links
 of the index), but for search and the keys.
 """
 
@@ -46,10 +46,12 @@ _MOST_ROWS: Final = 2_000
 _COLUMNS: Final = {
     "last-applied": "last applied",
     "live": "live",
-    "manifest": "desired",
+    "manifest": "manifest",
     "result": "result",
 }
 _FACTS: Final = {"default": "in a new object"}
+# Causes that say nothing of a change: what the server sets, and how a list is merged.
+_AS_EXPECTED: Final = frozenset({"matched-by-key", "server-default", "server-set"})
 # Of a comparison of two states there are these two alone.
 _STATES: Final = {"live": "before", "result": "after"}
 
@@ -84,6 +86,7 @@ class _Row(msgspec.Struct, frozen=True):
     is_open: bool
     is_changed: bool
     whys: tuple[_Why, ...]
+    is_folded: bool = False
 
 
 def make_printer(title: str, brief: Callable[[], Brief] = Brief) -> Printer:
@@ -98,7 +101,7 @@ def make_printer(title: str, brief: Callable[[], Brief] = Brief) -> Printer:
 def _section(report: ObjectReport) -> str:
     """Return the section of an object, with its summary."""
     columns = _columns(report)
-    rows = [*islice(_rows(report, columns), _MOST_ROWS + 1)]
+    rows = _folded([*islice(_rows(report, columns), _MOST_ROWS + 1)])
     html = (
         environment()
         .get_template("object.html")
@@ -111,7 +114,7 @@ def _section(report: ObjectReport) -> str:
             findings=[
                 f for f in report.findings if f.origin not in ("cause", "failure")
             ],
-            equal=sum(row.is_equal for row in rows),
+            folded=sum(row.is_folded and not row.is_open for row in rows),
             patch=""
             if report.patch is None
             else cut(yaml_text(report.patch), 5 * _LONGEST_VALUE),
@@ -240,6 +243,29 @@ def _rows(report: ObjectReport, columns: dict[str, str]) -> Iterator[_Row]:
             nothing = (ABSENT,) * len(names)
             side = SideBySide(cause.path, nothing, is_open=False, is_equal=False)
             yield _row(side, names, (_why(cause),))
+
+
+def _folded(rows: list[_Row]) -> list[_Row]:
+    """Return the rows, with those marked that are shown on demand alone.
+
+    These are the fields that are equal, those that the server alone has set, and the
+    objects and lists that have no others.
+    """
+    shown: list[_Row] = []
+    # From the end: the row after an object is below it where it is deeper.
+    depth_after = -1
+    for row in reversed(rows):
+        as_expected = all(why.cause.code in _AS_EXPECTED for why in row.whys)
+        if row.is_open:
+            is_folded = as_expected and depth_after <= row.depth
+        else:
+            is_folded = row.is_equal or (
+                not row.is_changed and bool(row.whys) and as_expected
+            )
+        if not is_folded:
+            depth_after = row.depth
+        shown.append(msgspec.structs.replace(row, is_folded=is_folded))
+    return shown[::-1]
 
 
 def _row(side: SideBySide, names: list[str], whys: tuple[_Why, ...]) -> _Row:

@@ -14,6 +14,8 @@ import msgspec
 import pytest
 
 from smp.reports import ObjectReport, printed
+from tests.support.command import run
+from tests.support.paths import DOCS
 from tests.support.reports import applied_report, failed_report, named_report
 
 pytestmark = pytest.mark.slow
@@ -83,7 +85,7 @@ def test_axe_finds_nothing(
     page.evaluate(
         "document.querySelectorAll('details').forEach((part) => part.open = true)"
     )
-    page.check("#equal")
+    page.check("#all")
     results = axe.Axe().run(page)
     assert results.response["violations"] == []
     # Nothing is wider than the window.
@@ -120,7 +122,7 @@ def test_all_can_be_reached_and_done_with_the_keyboard(
     assert not page.evaluate(is_open)
     page.keyboard.press("o")
     page.keyboard.press("e")
-    assert page.is_visible("tr.equal")
+    assert page.is_visible("tr.folded")
     # Tab goes to each cause, and Enter unfolds it.
     for _ in range(20):
         page.keyboard.press("Tab")
@@ -136,9 +138,9 @@ def test_without_scripts_everything_can_be_read(browser: Any, tmp_path: Path) ->
     page = opened(browser, tmp_path, reports(), java_script_enabled=False)
     assert not page.is_visible("#search")
     assert page.is_visible("text=spec.strategy.type")
-    assert not page.is_visible("tr.equal")
-    page.check("#equal")
-    assert page.is_visible("tr.equal")
+    assert not page.is_visible("tr.folded")
+    page.check("#all")
+    assert page.is_visible("tr.folded")
     page.click(".why summary")
     assert page.is_visible(".why[open] p")
     page.click("nav a[href='#o3']")
@@ -162,3 +164,26 @@ def test_names_and_values_are_inert(
     assert "1337" not in page.inner_text("main")
     assert page.heard == [page.url]
     assert HOSTILE[0] in page.inner_text("h2 >> nth=0")
+
+
+def test_what_the_server_sets_is_shown_on_demand(browser: Any, tmp_path: Path) -> None:
+    """As are the objects that have nothing else, such as a list that is merged."""
+    examples = DOCS / "examples"
+    inputs = ("-f", examples / "new.yaml", "--live", examples / "live.yaml")
+    file = tmp_path / "report.html"
+    file.write_bytes(run("apply", *map(str, inputs), "-o", "html").stdout_bytes)
+    page = browser.new_page()
+    page.goto(file.as_uri())
+    rows = page.query_selector_all("tr:has(th[title])")
+    paths = {row.query_selector("th").get_attribute("title"): row for row in rows}
+    for path in ("metadata.uid", "metadata.resourceVersion"):
+        assert not paths[path].is_visible(), path
+    visible = {path for path, row in paths.items() if row.is_visible()}
+    assert "spec.strategy.type" in visible
+    # No visible row stands alone: it has a value, or a visible row below it.
+    for path in visible:
+        cells = paths[path].query_selector_all("td[colspan]")
+        below = [each for each in visible if each.startswith((f"{path}.", f"{path}["))]
+        assert not cells or below, path
+    page.check("#all")
+    assert paths["metadata.uid"].is_visible()

@@ -4,7 +4,7 @@
   const articles = [...document.querySelectorAll("article")];
   const search = document.getElementById("search");
   const filter = document.getElementById("filter");
-  const equal = document.getElementById("equal");
+  const all = document.getElementById("all");
   const status = document.getElementById("status");
   const texts = new Map();
   for (const part of document.querySelectorAll(".scripted")) part.hidden = false;
@@ -58,7 +58,7 @@
   toTarget();
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const isTyping = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) && event.target !== equal;
+    const isTyping = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) && event.target !== all;
     if (isTyping) {
       if (event.key === "Escape") {
         search.value = "";
@@ -70,7 +70,7 @@
     if (event.key === "/") search.focus();
     else if (event.key === "j") go(1);
     else if (event.key === "k") go(-1);
-    else if (event.key === "e") equal.checked = !equal.checked;
+    else if (event.key === "e") all.checked = !all.checked;
     else if (event.key === "o") {
       const article = document.activeElement.closest("article");
       if (!article) return;
