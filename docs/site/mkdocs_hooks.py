@@ -27,10 +27,12 @@ _RELATIVE: Final = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 # What a browser loads as it shows a page.
 _LOADED: Final = re.compile(
     r'<(?:script|img|iframe)[^>]+src="https?:[^>]*>'
-    r'|<link[^>]+href="https?:[^>]*>'
+    r'|<link(?! rel="(?:canonical|prev|next)")[^>]+href="https?:[^>]*>'
 )
 _DIAGRAM: Final = '<pre class="mermaid">'
 _LOG: Final = logging.getLogger("mkdocs.hooks.smp")
+# Who searches has a problem: pages about that come before those about names.
+_BOOSTS: Final = {"howto": 3, "reference": 0.5}
 # Text of the repository that is a page of the site.
 _PAGES: Final = {
     "reference/changelog.md": _ROOT / "CHANGELOG.md",
@@ -39,6 +41,12 @@ _PAGES: Final = {
     "reference/security.md": _ROOT / ".github" / "SECURITY.md",
     "reference/spec_cases.md": _ROOT / "spec_cases" / "README.md",
 }
+
+
+def on_config(config: MkDocsConfig) -> None:
+    """Leave out the choice of a version where none is published."""
+    if not config.site_url:
+        del config.extra["version"]
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
@@ -80,8 +88,11 @@ def _relinked(page: Path) -> str:
 def on_page_markdown(
     markdown: str, *, page: Page, config: MkDocsConfig, files: Files
 ) -> str:
-    """Draw the charts, and lead links out of docs/ to the copies."""
+    """Rank the page, draw the charts, and lead links out of docs/ to the copies."""
     del config, files
+    folder = page.file.src_uri.partition("/")[0]
+    if folder in _BOOSTS:
+        page.meta["search"] = {"boost": _BOOSTS[folder]}
     if page.file.src_uri == "performance.md":
         markdown = plots.with_charts(markdown)
     if "/" not in page.file.src_uri:
