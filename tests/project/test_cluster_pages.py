@@ -59,3 +59,53 @@ def test_a_page_prints_what_it_shows(page: str, tmp_path: Path) -> None:
         assert sessions
         for session in sessions:
             console(Block(page, "console", session), tmp_path, KUBECONFIG=kubeconfig)
+
+
+CONFIG_MAP: Final = "{apiVersion: v1, kind: ConfigMap, metadata: {name: shop}}"
+DEFINITION: Final = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: widgets, kind: Widget}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+"""
+# What is not installed, and what prints the same here.
+PROGRAMS: Final = {
+    "kustomize build": "kubectl kustomize",
+    "helm template CHART": "cat new.yaml",
+}
+
+
+@needs_kubectl
+@pytest.mark.filterwarnings("default")
+def test_the_commands_for_those_who_come_from_elsewhere_run(tmp_path: Path) -> None:
+    text = (DOCS / "howto" / "coming_from.md").read_text()
+    lines = re.findall(r"`((?:\S+=\S+ )?(?:[^`\n]+\| )?(?:smp|kubectl) [^`\n]+)`", text)
+    commands = [line for line in lines if re.search(r"\bsmp\b.* ", line)]
+    assert len(commands) > 10
+    manifests = ("new.yaml", "old.yaml", "base.yaml", "DIR/new.yaml", "deploy/a.yaml")
+    files = {
+        **dict.fromkeys(manifests, WEB),
+        "CRDS/widgets.yaml": DEFINITION,
+        "DIR/kustomization.yaml": "resources: [new.yaml]",
+        "patch.yaml": "spec: {replicas: 3}",
+    }
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    failed = []
+    with KubernetesApi() as api:
+        api.apply([NAMESPACE, CONFIG_MAP])
+        for line in commands:
+            command = line.replace("\\|", "|")
+            for program, same in PROGRAMS.items():
+                command = command.replace(program, same)
+            ran = run_script(command, tmp_path, KUBECONFIG=str(api.kubeconfig))
+            # 1 is that something differs.
+            if ran.returncode not in (0, 1) or "error: " in ran.stderr:
+                failed.append((command, ran.returncode, ran.stderr))
+    assert failed == []
