@@ -109,6 +109,8 @@ FORM_NAMES: Final[dict[Form, str]] = {
     "merge": "JSON merge patch",
     "json": "JSON Patch",
 }
+# What a server adds to the metadata of an object, and no manifest has.
+_OF_DUMPS: Final = (b"managedFields", b"resourceVersion")
 _WITHOUT_KIND: Final = "a patch without apiVersion and kind; --kind says what it is of"
 
 
@@ -172,8 +174,10 @@ def parts_of(inputs: Inputs, paths: Sequence[str]) -> Iterator[LintedPart]:
                     key = (identity.key, identity.namespace)
                     is_one = identity.name and not identity.is_generated
                     former.append(places.get(key, "") if is_one else "")
-                    # A patch stands beside what it patches.
-                    if target is None:
+                    # A patch stands beside what it patches, a dump beside its manifest.
+                    if target is None and not any(
+                        name in chunk.data for name in _OF_DUMPS
+                    ):
                         places.setdefault(key, f"{chunk.source}:{line}")
                 can_reread = is_regular and chunk.offset is not None
                 entry = Entry(

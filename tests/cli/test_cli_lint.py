@@ -163,6 +163,19 @@ def test_a_second_document_of_one_object_is_found(
     assert "the same object is also in folder/a.yaml:1" in found.stdout
 
 
+@pytest.mark.parametrize("dump", ["a.yaml", "c.yaml"])
+def test_a_dump_beside_its_manifest_is_no_second_one(
+    directory: Path, dump: str
+) -> None:
+    """Whichever is read first."""
+    folder = directory / "folder"
+    folder.mkdir()
+    (folder / "b.yaml").write_text(CONFIG_MAP)
+    live = CONFIG_MAP.replace("{name: a}", "{name: a, uid: b, resourceVersion: '7'}")
+    (folder / dump).write_text(live)
+    assert codes(run("lint", "folder")) == []
+
+
 def test_repeated_names_and_kinds_that_no_server_has_are_errors() -> None:
     assert codes(lint(f"{CONFIG_MAP}data: {{a: b, a: c}}\n")) == ["4:14:repeated-name"]
     unknown = lint(DEPLOYMENT.replace("apps/v1", "extensions/v1beta1"))

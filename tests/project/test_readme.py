@@ -181,7 +181,10 @@ def test_each_question_has_a_command_that_answers_it() -> None:
     assert not [
         (name, ran.output)
         for name, ran in answers.items()
-        if ran.exit_code > 1 or ANSWERS[name] not in ran.stdout
+        if ran.exit_code > 1
+        or ANSWERS[name] not in ran.stdout
+        # What lint finds nothing in is right.
+        or (name == "lint" and ran.exit_code != 0)
     ]
 
 
