@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from smp._values import names
 from smp._values.quantities import DECIMAL, Quantity, parse_quantity
-from smp._values.values import same
+from smp._values.values import same, value_keys
 from smp.custom_resources._formats import FORMATS, is_uri
 from smp.custom_resources._patterns import compiled_pattern
 
@@ -89,7 +89,7 @@ def _text_last_index(text: str, part: str, last: int | None = None) -> int:
 
 
 def _contains_all(elements: list[Any], others: list[Any]) -> bool:
-    return all(_list_index(elements, other) >= 0 for other in others)
+    return value_keys([others]) <= value_keys([elements])
 
 
 def _is_equivalent(elements: list[Any], others: list[Any]) -> bool:
@@ -97,7 +97,7 @@ def _is_equivalent(elements: list[Any], others: list[Any]) -> bool:
 
 
 def _intersects(elements: list[Any], others: list[Any]) -> bool:
-    return any(_list_index(elements, other) >= 0 for other in others)
+    return not value_keys([others]).isdisjoint(value_keys([elements]))
 
 
 # --- regex

@@ -18,7 +18,13 @@ from smp.custom_resources._invariants import (
     list_violations,
     scale_violations,
 )
-from smp.custom_resources._rules import Correlation, RuleNode, rule_violations
+from smp.custom_resources._rules import (
+    UNCHECKED_RULE,
+    Correlation,
+    RuleNode,
+    rule_violations,
+    unchecked_rule,
+)
 from smp.custom_resources._schema_node import SchemaNode
 from smp.custom_resources._structure import MOST_VIOLATIONS, structural_violations
 from smp.errors import bounded
@@ -44,6 +50,12 @@ _NOT_CHECKED: Final = invalid(
     None,
     "some validation rules were not checked because the object was invalid; correct"
     " the existing errors to complete validation",
+)
+# Each takes up to some seconds. A server has a budget for all rules of an object (Go:
+# celconfig.RuntimeCELCostBudget), and evaluates no other rule once it is spent.
+_MOST_EXHAUSTED: Final = 10
+_NO_MORE_RULES: Final = unchecked_rule(
+    "any other one", Path(), "too many rules take too many steps"
 )
 _STATUS: Final = Path(("status",))
 
@@ -113,7 +125,13 @@ class StructuralValidator:
         correlation = Correlation()
         if old is not None:
             correlation = Correlation(obj, old, self.node, is_own=True)
-        yield from rule_violations(obj, former, self.rules, correlation)
+        exhausted = 0
+        for violation in rule_violations(obj, former, self.rules, correlation):
+            yield violation
+            exhausted += violation.code == UNCHECKED_RULE
+            if exhausted == _MOST_EXHAUSTED:
+                yield _NO_MORE_RULES
+                return
 
     def _structural(
         self,

@@ -173,6 +173,23 @@ def test_a_rule_of_too_many_steps_ends_and_is_said_to_be_undecided() -> None:
     assert "Iteration budget exceeded" in violation.message
 
 
+def test_rules_of_too_many_steps_are_not_run_at_every_place() -> None:
+    loop = "self.list.all(a, self.list.all(b, a + b >= 0))"
+    numbers = {"type": "array", "items": {"type": "integer"}}
+    element = {
+        "type": "object",
+        "properties": {"list": numbers},
+        "x-kubernetes-validations": [{"rule": loop}],
+    }
+    schema = with_rule("true", elements={"type": "array", "items": element})
+    spec: Any = {"elements": [{"list": [*range(200)]}] * 300}
+    found = custom_resources.validate({"spec": spec}, schema)
+    assert [violation.code for violation in found] == ["unchecked-rule"] * 11
+    assert found[-1].message == (
+        "was not checked: rule any other one: too many rules take too many steps"
+    )
+
+
 def test_a_deep_object_and_a_large_one_end() -> None:
     schema = with_rule("self.list.size() < 1000000")
     large: list[Any] = ["x"] * 200_000
