@@ -44,10 +44,11 @@ class ObjectOutcome(msgspec.Struct, frozen=True):
     ``after`` is None for one that is removed. ``place`` is the file and line that it
     comes from. ``notes`` say what the outcome is based on, ``warned`` what a user
     should look at, beside hazards and causes. ``kind_note`` concerns all objects of the
-    kind. An apply prunes what is in ``last_applied`` and not in ``configuration``.
-    ``causes`` are there where the format of the output has them. The differences
-    between the objects are those of ``before`` and ``compared``, where there is such an
-    object: the one after, but for the differences that were ``set_aside``.
+    kind, and ``unchecked`` what of their definition cannot be checked here. An apply
+    prunes what is in ``last_applied`` and not in ``configuration``. ``causes`` are
+    there where the format of the output has them. The differences between the objects
+    are those of ``before`` and ``compared``, where there is such an object: the one
+    after, but for the differences that were ``set_aside``.
     """
 
     identity: ObjectIdentity
@@ -63,6 +64,7 @@ class ObjectOutcome(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
     warned: tuple[Finding, ...] = ()
     kind_note: str = ""
+    unchecked: str = ""
     last_applied: JSONObject | None = None
     configuration: JSONObject | None = None
     causes: tuple[Cause, ...] = ()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import msgspec
 
+from smp import custom_resources
 from smp._values.values import JSON, JSONObject, as_object, as_text
 from smp.cli._commands import Argument, Command, CommandOption, switch
 from smp.cli._definitions import Definitions, is_definition
@@ -170,6 +171,7 @@ class Schemas:
             api_version.rpartition("/")[0] for api_version, _kind in catalog.kinds()
         }
         self._catalog_with_inputs: Catalog | None = None
+        self._unchecked: dict[str, str] = {}
 
     def with_defaults(self, obj: JSONObject) -> JSONObject:
         """Return an object with what a server fills in for a kind of a definition."""
@@ -222,6 +224,16 @@ class Schemas:
             # kubectl sends a JSON merge patch for a kind that it has no Go type of
             # (pkg/cmd/apply/patcher.go, buildMergePatch).
             return WITHOUT_SCHEMA, f"{error.problem}; {without}"
+
+    def unchecked_of(self, schema: Schema) -> str:
+        """Say what of the definition of a kind cannot be checked; empty: all can."""
+        if schema.structural is None:
+            return ""
+        kind = f"{schema.api_version} {schema.kind}"
+        if kind not in self._unchecked:
+            missing = custom_resources.unchecked(schema.structural)
+            self._unchecked[kind] = f"{kind}: {missing}" if missing else ""
+        return self._unchecked[kind]
 
     def of(self, obj: Object) -> Schema:
         """Return the schema of an object.

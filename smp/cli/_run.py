@@ -55,6 +55,10 @@ class PrintedOutcome(Protocol):
         """What concerns all objects of the kind."""
 
     @property
+    def unchecked(self) -> str:
+        """What of the definition of the kind cannot be checked here."""
+
+    @property
     def problems(self) -> tuple[str, ...]:
         """Why the operation failed, as blocks for standard error."""
 
@@ -79,6 +83,7 @@ class Result(msgspec.Struct, frozen=True):
     label: str = ""
     has_messages: bool = False
     kind_note: str = ""
+    unchecked: str = ""
     set_aside: dict[str, int] = {}
 
 
@@ -120,6 +125,7 @@ class Work(msgspec.Struct, Generic[OutcomeT], frozen=True):
             outcome.label,
             has_messages=self.layout.has_warnings,
             kind_note="" if self.layout.has_warnings else outcome.kind_note,
+            unchecked=outcome.unchecked,
             set_aside=outcome.counts_set_aside,
         )
 
@@ -205,6 +211,7 @@ class _RunOutput:
         self.progress = RunProgress(is_wanted=not settings.quiet)
         self._composition = work.layout.begin()
         self._kind_notes: set[str] = set()
+        self._unchecked: set[str] = set()
 
     def add(self, result: Result) -> None:
         """Print an object, with what is said of it."""
@@ -214,6 +221,12 @@ class _RunOutput:
         self.totals.add(result.verdict, set_aside=result.set_aside)
         self._tally.add_messages(result.messages)
         blocks = _blocks_of(result, self._kind_notes, self._settings)
+        # Once for each definition.
+        if result.unchecked and result.unchecked not in self._unchecked:
+            self._unchecked.add(result.unchecked)
+            if self._settings.strict or not self._settings.quiet:
+                warning = printable(f"smp: warning: {result.unchecked}")
+                blocks = (warning, *blocks)
         if blocks:
             self.progress.clear()
             for block in blocks:
@@ -246,6 +259,8 @@ class _RunOutput:
             return tally.exit_code()
         tally.failed = totals.verdicts["failed"]
         tally.done = totals.verdicts.total() - tally.failed
+        if settings.strict:
+            tally.failed += len(self._unchecked)
         if self._work.is_comparison:
             tally.found = sum(totals.verdicts[verdict] for verdict in _DIFFERENCES)
         return tally.exit_code(is_strict=settings.strict)

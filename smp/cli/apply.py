@@ -342,7 +342,7 @@ class ApplyCommand(msgspec.Struct, frozen=True):
                 outcome = operation.apply(
                     masked, overwrite=self.overwrite, notes=[source], shows=shows
                 )
-        outcome = _as_applied(outcome, row, note)
+        outcome = self._as_applied(outcome, row, schema, note)
         # The other formats print the object with its values. They are put back only
         # here, so that no error of the operation can show one.
         is_masked = self.settings.is_for_a_reader
@@ -368,10 +368,25 @@ class ApplyCommand(msgspec.Struct, frozen=True):
             operation = self._begin(row, schema, self.settings.masks({}))
             path = self.selection.schemas.path_of(new.value)
             outcome = server_side_outcome(operation, new, live, path)
-        outcome = _as_applied(outcome, row, note)
+        outcome = self._as_applied(outcome, row, schema, note)
         if self.settings.is_for_a_reader:
             return for_a_reader(outcome, self.settings)
         return outcome
+
+    def _as_applied(
+        self, outcome: ObjectOutcome, row: ObjectRow, schema: Schema, note: str
+    ) -> ObjectOutcome:
+        """Return an outcome with what each input of the apply is read from."""
+        names: tuple[Input, ...] = ("live", "last-applied")
+        partners = zip(names, row.partners, strict=True)
+        of_partners = [(name, entry) for name, entry in partners if entry is not None]
+        return msgspec.structs.replace(
+            outcome.with_notes_of(row),
+            is_applied=True,
+            kind_note=note,
+            unchecked=self.selection.schemas.unchecked_of(schema),
+            entries=(("manifest", row.entry), *of_partners),
+        )
 
 
 def _unmask(outcome: ObjectOutcome, masks: Masks) -> ObjectOutcome:
@@ -382,19 +397,6 @@ def _unmask(outcome: ObjectOutcome, masks: Masks) -> ObjectOutcome:
         after=masks.unmask(outcome.after),
         patch=masks.unmask(outcome.patch),
         kubectl_patch=masks.unmask(outcome.kubectl_patch),
-    )
-
-
-def _as_applied(outcome: ObjectOutcome, row: ObjectRow, note: str) -> ObjectOutcome:
-    """Return an outcome with what each input of the apply is read from."""
-    names: tuple[Input, ...] = ("live", "last-applied")
-    partners = zip(names, row.partners, strict=True)
-    of_partners = [(name, entry) for name, entry in partners if entry is not None]
-    return msgspec.structs.replace(
-        outcome.with_notes_of(row),
-        is_applied=True,
-        kind_note=note,
-        entries=(("manifest", row.entry), *of_partners),
     )
 
 

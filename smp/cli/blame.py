@@ -75,6 +75,7 @@ class BlameOutcome(msgspec.Struct, frozen=True):
     absent: tuple[AbsentField, ...]
     messages: tuple[ApplyWarning, ...] = ()
     kind_note: str = ""
+    unchecked: str = ""
     problems: tuple[str, ...] = ()
 
     @property

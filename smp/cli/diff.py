@@ -270,7 +270,10 @@ class DiffOperation(msgspec.Struct, frozen=True):
         )
         entries = [(name, entry) for name, entry in inputs_of_row if entry is not None]
         return replace(
-            outcome.with_notes_of(row), kind_note=note, entries=tuple(entries)
+            outcome.with_notes_of(row),
+            kind_note=note,
+            unchecked=self.selection.schemas.unchecked_of(schema),
+            entries=tuple(entries),
         )
 
     def _remove(self, row: ObjectRow) -> ObjectOutcome | None:

@@ -389,6 +389,22 @@ def test_rules_that_were_not_checked_are_counted_once_for_each_definition(
     assert shown[0] in strict.stderr
 
 
+@pytest.mark.parametrize("command", ["apply", "diff", "explain"])
+def test_other_commands_say_what_was_not_checked(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_expressions, "cel", None)
+    *given, folder = orders(tmp_path, 1, 3)
+    options = given[:2] if command == "explain" else [*given[:2], "--jobs", "1"]
+    paths = [folder, folder] if command == "diff" else ["-f", folder]
+    ran = run(command, *options, *paths)
+    assert ran.exit_code == 0
+    assert ran.stderr.count("not checked") == 1
+    assert "smp: warning: example.com/v1 Order: 6 rules were not checked" in ran.stderr
+    if command != "explain":
+        assert run(command, *options, *paths, "--strict").exit_code == 3
+
+
 BROKEN = """\
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
