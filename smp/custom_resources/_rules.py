@@ -38,7 +38,6 @@ from smp.violations import (
 
 # Go: celconfig.MaxEvaluatedMessageExpressionSizeBytes.
 _LONGEST_MESSAGE: Final = 5 * 1024
-UNCHECKED_RULE: Final = "unchecked-rule"
 _ROOT: Final = Path()
 _NAMED: Final = frozenset({"object", "array"})
 _UNDECIDED: Final = (
@@ -353,7 +352,7 @@ def _violations_of_rule(
 def unchecked_rule(name: str, path: Path, problem: str) -> Violation:
     """Make the warning of a rule of which it is not known what a server says."""
     message = f"was not checked: rule {name}: {problem}"
-    return Violation(UNCHECKED_RULE, path, "FieldValueInvalid", message, warning=True)
+    return Violation("unchecked-rule", path, "FieldValueInvalid", message, warning=True)
 
 
 def _message(rule: CompiledRule, bindings: Any) -> str:

@@ -19,7 +19,6 @@ from smp.custom_resources._invariants import (
     scale_violations,
 )
 from smp.custom_resources._rules import (
-    UNCHECKED_RULE,
     Correlation,
     RuleNode,
     rule_violations,
@@ -128,7 +127,7 @@ class StructuralValidator:
         exhausted = 0
         for violation in rule_violations(obj, former, self.rules, correlation):
             yield violation
-            exhausted += violation.code == UNCHECKED_RULE
+            exhausted += violation.code == "unchecked-rule"
             if exhausted == _MOST_EXHAUSTED:
                 yield _NO_MORE_RULES
                 return
