@@ -173,7 +173,8 @@ def test_a_dump_beside_its_manifest_is_no_second_one(
     (folder / "b.yaml").write_text(CONFIG_MAP)
     live = CONFIG_MAP.replace("{name: a}", "{name: a, uid: b, resourceVersion: '7'}")
     (folder / dump).write_text(live)
-    assert codes(run("lint", "folder")) == []
+    found = codes(run("lint", "folder"))
+    assert [each for each in found if "repeated" in each] == []
 
 
 def test_repeated_names_and_kinds_that_no_server_has_are_errors() -> None:
