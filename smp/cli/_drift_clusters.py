@@ -22,13 +22,8 @@ import msgspec
 
 from smp._values.values import JSONObject
 from smp.cli._drift_gaps import ReadingGaps
-from smp.cli._drift_records import (
-    CLUSTER,
-    Record,
-    is_cluster,
-    is_controlled,
-    record_of,
-)
+from smp.cli._drift_live import is_controlled, record_of
+from smp.cli._drift_records import CLUSTER, Record, is_cluster
 from smp.cli._errors import CommandFailure, UsageError
 from smp.cli._inputs import Inputs
 from smp.cli._live import ignore_unverified

@@ -89,23 +89,23 @@ class FleetInputs(Inputs):
             if info.is_file and _ends_in(info.path, suffixes)
         )
 
-    def fingerprint(self, path: str, suffixes: Collection[str]) -> bytes:
-        """Return a hash of all files of a side; b"" for a stream.
-
-        Raises DocumentError.
-        """
-        if path == STDIN:
-            return b""
+    def digest(self, path: str) -> bytes:
+        """Return a hash of a file as it is stored. Raises DocumentError."""
         hashed = blake2b(digest_size=_DIGEST)
-        for file in self.files(path, suffixes):
-            name = file.encode(errors="surrogatepass")
-            hashed.update(len(name).to_bytes(8, "big") + name)
-            of_file = blake2b(digest_size=_DIGEST)
-            with self._opened(file) as (stream, _):
-                while block := stream.read(_BLOCK):
-                    of_file.update(block)
-            hashed.update(of_file.digest())
+        with (
+            super()._opened(path) if not is_url(path) else self._opened(path) as (
+                stream,
+                _is_regular,
+            )
+        ):
+            while block := stream.read(_BLOCK):
+                hashed.update(block)
         return hashed.digest()
+
+
+def is_compressed(path: str) -> bool:
+    """Tell whether the name of a file says that it is compressed."""
+    return os.path.splitext(_name_in(path))[1] in _COMPRESSIONS  # noqa: PTH122  # a URL too
 
 
 def is_url(path: str) -> bool:

@@ -49,11 +49,15 @@ class ReadingGaps:
         """The clusters of which objects may be lost; "" where it may be any."""
         return {cluster for _side, cluster in self._reasons}
 
+    def of(self, cluster: str, *, is_desired: bool) -> list[str]:
+        """Return what may be lost of a side of a cluster itself; of any, if ""."""
+        return self._reasons.get((is_desired, cluster), [])
+
     def reasons(self, cluster: str, *, is_desired: bool) -> list[str]:
         """Return why objects of a side of a cluster may be lost."""
         found: list[str] = []
         for name in dict.fromkeys((cluster, _ANY)):
-            found += self._reasons.get((is_desired, name), [])
+            found += self.of(name, is_desired=is_desired)
         # No dump is there, or one without any object, as where a server was down.
         if not found and not is_desired and cluster not in self._heard:
             return [_NOT_READ]

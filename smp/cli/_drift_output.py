@@ -15,8 +15,8 @@ from smp._values.values import ABSENT, JSON
 from smp.cli._drift_brief import ExpiredRule, FleetBrief
 from smp.cli._drift_gaps import ReadingGaps
 from smp.cli._drift_history import path_of
-from smp.cli._drift_run import DriftRow, load_fleet
-from smp.cli._drift_state import CHANGES, Change, SameObjects
+from smp.cli._drift_run import DriftRow, SameCount, load_fleet
+from smp.cli._drift_state import CHANGES, Change
 from smp.cli._errors import UsageError, printable
 from smp.cli._outputs import write, write_bytes
 from smp.errors import ApplyWarning
@@ -115,7 +115,6 @@ class DriftTotals(Totals):
         self.changes: Counter[Change] = Counter()
         # Of each cluster: the objects that are expected, read and unreadable.
         self._coverage: dict[str, tuple[int, int, int]] = {}
-        self.same: SameObjects = SameObjects()
         self.reused: int = 0
         self._by: dict[str, dict[str, Counter[str]]] = {
             "cluster": {},
@@ -135,12 +134,6 @@ class DriftTotals(Totals):
             unreadable + (row.verdict == "unreadable"),
         )
         if row.verdict == "same":
-            self.same.count += 1
-            expected, read = self.same.clusters.get(row.cluster, (0, 0))
-            self.same.clusters[row.cluster] = (
-                expected + bool(row.desired_place),
-                read + bool(row.live_place),
-            )
             return
         self._brief.add(row)
         kind = f"{row.kind}.{row.group}" if row.group else row.kind
@@ -155,14 +148,12 @@ class DriftTotals(Totals):
         for cause in {*row.causes}:
             self._by["cause"].setdefault(cause, Counter())[row.verdict] += 1
 
-    def add_known(self, same: SameObjects) -> None:
-        """Count objects that are the same as a former run has counted them."""
-        self.same = same
-        self.verdicts["same"] += same.count
-        for cluster in same.heard:
-            self.gaps.hear(cluster)
-        for cluster, (expected, read) in same.clusters.items():
-            self._coverage[cluster] = (expected, read, 0)
+    def add_same(self, cluster: str, same: SameCount) -> None:
+        """Count objects of a cluster that are the same."""
+        count, expected, read = same
+        self.verdicts["same"] += count
+        former = self._coverage.get(cluster, (0, 0, 0))
+        self._coverage[cluster] = (former[0] + expected, former[1] + read, former[2])
 
     def words(self) -> Brief:
         """Return what was found in words."""

@@ -8,6 +8,10 @@ on. Then the parts are paired one after the other, each in memory; one of more t
 size takes the memory of one part, and the disk space of its compressed JSON. The order
 of the pairs does not depend on that of the sides, so that a second run gives the same
 output.
+
+Several processes may read: each has a folder for its files. A block of a file has the
+number of what was read then, so that the objects of a part are paired in the order of
+the sides, whoever has read them.
 """
 
 from __future__ import annotations
@@ -15,7 +19,6 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any, Final, TypeAlias
@@ -24,10 +27,15 @@ import msgspec
 
 from smp._values.codec import decode
 from smp._values.values import same
-from smp.cli._drift_records import DELETED, Record
+from smp.cli._drift_records import (
+    DELETED,
+    PARTS,
+    Granule,
+    Record,
+    hash_of_key,
+)
 from smp.errors import SmpError
 
-PARTS: Final = 256
 _MOST_BYTES: Final = 32 << 20
 # A part of more bytes is divided; so often at most, as what belongs together stays so.
 _LARGEST: Final = 8 << 20
@@ -36,6 +44,9 @@ _DIVISIONS: Final = 3
 _SHARE: Final = 1 << 20
 # What a record takes beside its text.
 _OVERHEAD: Final = 200
+_PREFIX: Final = "smp-drift-"
+# The number of a block, and its size as it is written and as it is.
+_HEADER: Final = 3 * 8
 _AMBIGUOUS: Final = "several objects match without a namespace; set metadata.namespace"
 _REPEATED: Final = "the same object comes again; the last one counts"
 
@@ -82,6 +93,12 @@ class Skipped(msgspec.Struct, frozen=True, array_like=True):
     place: str
     label: str
     reason: str
+    granule: Granule
+
+    @classmethod
+    def of(cls, record: Record, reason: str) -> Skipped:
+        """Return an object as one that takes no part."""
+        return cls(record.place, record.label, reason, record.granule)
 
 
 class JoinedPairs(msgspec.Struct):
@@ -104,7 +121,10 @@ _ByKey: TypeAlias = dict[tuple[str, ...], dict[str, Record]]
 
 
 class Parts:
-    """The objects of both sides, by their parts. To be closed."""
+    """The objects of both sides, by their parts. To be closed.
+
+    ``folder`` is where the folder of the files is made; that of the system, if "".
+    """
 
     def __init__(
         self,
@@ -116,37 +136,52 @@ class Parts:
     ) -> None:
         self._most_bytes = most_bytes
         self._largest = largest
-        # Where the folder of the files is made; that of the system, if "".
         self._above = folder
         # How often what comes here was divided before.
         self._divisions = divisions
         self._size = 0
         self._records: list[list[_Sided]] = [[] for _ in range(PARTS)]
         self._folder = ""
-        self._sizes = [0] * PARTS
+        # Where other processes write files of the same names.
+        self._shared = ""
+        self._elsewhere = 0
+        # The place of what is added now among what all processes read.
+        self.number: int = 0
 
     def add(self, record: Record, *, is_desired: bool) -> None:
         """Add an object of a side."""
-        key = "\0".join(record.key).encode(errors="replace")
         # Each division looks at other bits of the hash.
-        number = (zlib.crc32(key) >> (8 * self._divisions)) % PARTS
+        number = (hash_of_key(record.key) >> (8 * self._divisions)) % PARTS
         self._records[number].append((is_desired, record))
         self._size += len(record.text) + _OVERHEAD
         if self._size > self._most_bytes:
-            self._write()
+            self.write()
+
+    def share(self) -> str:
+        """Return a folder in which other processes make theirs."""
+        if not self._shared:
+            self._shared = tempfile.mkdtemp(prefix=_PREFIX, dir=self._above or None)
+        return self._shared
+
+    def expect(self, count: int, size: int) -> None:
+        """Count objects, of some bytes, that another process has written."""
+        self._elsewhere += size + count * _OVERHEAD
 
     def finished(self) -> Iterator[PairedPart]:
         """Yield the parts when all objects are added.
 
         Where all are small, they are paired here, and divided in the order of all.
         """
-        if self._folder:
-            self._write()
+        if self._folder or self._elsewhere > self._most_bytes:
+            self.write()
             for number in range(PARTS):
                 yield from self._divided(number)
             return
         # So few are sorted as one, which is what a reader expects.
-        joined = pair([each for part in self._records for each in part])
+        here = [each for part in self._records for each in part]
+        for number in range(PARTS) if self._elsewhere else ():
+            here += _read(self._files(number))
+        joined = pair(here)
         rest = JoinedPairs([], joined.skipped, joined.folded)
         for pairs in by_size(joined.pairs, _SHARE):
             rest.pairs = pairs
@@ -157,70 +192,100 @@ class Parts:
 
     def close(self) -> None:
         """Remove the files."""
-        if self._folder:
-            shutil.rmtree(self._folder, ignore_errors=True)
+        for folder in (self._folder, self._shared):
+            if folder:
+                shutil.rmtree(folder, ignore_errors=True)
 
     def _divided(self, number: int) -> Iterator[PairedPart]:
         """Yield a part; if it is too large, the parts of it."""
-        if not self._sizes[number]:
+        files = self._files(number)
+        size = sum(block.size for block in _blocks_of(files))
+        if not size:
             return
-        file = self._file(number)
-        is_small = self._sizes[number] <= self._largest
-        if is_small or self._divisions == _DIVISIONS:
-            yield PairedPart(file=file)
+        if size <= self._largest or self._divisions == _DIVISIONS:
+            yield PairedPart(files=files)
             return
         # Its files are read by other processes, so they stay until all is done.
         parts = Parts(
             self._largest,
             self._largest,
-            folder=self._folder,
+            folder=self._shared or self._folder,
             divisions=self._divisions + 1,
         )
-        for is_desired, record in _read(file):
+        for is_desired, record in _read(files):
             parts.add(record, is_desired=is_desired)
-        os.unlink(file)  # noqa: PTH108  # without pathlib
+        for file in files:
+            os.unlink(file)  # noqa: PTH108  # without pathlib
         yield from parts.finished()
 
-    def _write(self) -> None:
+    def write(self) -> None:
         """Append what was collected to the files."""
         import pyarrow as pa  # noqa: PLC0415  # only large inputs need it
 
         if not self._folder:
-            self._folder = tempfile.mkdtemp(
-                prefix="smp-drift-", dir=self._above or None
-            )
-        for number, records in enumerate(self._records):
+            self._folder = tempfile.mkdtemp(prefix=_PREFIX, dir=self._above or None)
+        for part, records in enumerate(self._records):
             if not records:
                 continue
             # JSON of one cluster is much alike: it takes a tenth of its size.
             data = _encode(records)
             packed = pa.compress(data, codec="zstd", asbytes=True)
-            with open(self._file(number), "ab") as file:  # noqa: PTH123  # without pathlib
-                file.write(len(packed).to_bytes(8, "big"))
-                file.write(len(data).to_bytes(8, "big"))
+            with open(os.path.join(self._folder, f"{part:03}"), "ab") as file:  # noqa: PTH118, PTH123  # without pathlib
+                head = (self.number, len(packed), len(data))
+                file.write(b"".join(each.to_bytes(8, "big") for each in head))
                 file.write(packed)
-            self._sizes[number] += len(data)
             records.clear()
         self._size = 0
 
-    def _file(self, number: int) -> str:
-        return os.path.join(self._folder, f"{number:03}")  # noqa: PTH118  # without pathlib
+    def _files(self, number: int) -> list[str]:
+        """Return the files of a part, by whatever process they were written."""
+        folders = [self._folder] if self._folder else []
+        if self._shared:
+            folders += [entry.path for entry in os.scandir(self._shared)]
+        files = [os.path.join(folder, f"{number:03}") for folder in folders]  # noqa: PTH118  # as above
+        return [file for file in files if os.path.exists(file)]  # noqa: PTH110  # as above
 
 
 class PairedPart(msgspec.Struct, frozen=True):
     """Some objects of both sides, with all that may be pairs.
 
-    They are in a file, or already paired.
+    They are in files, or already paired.
     """
 
-    file: str = ""
+    files: list[str] = []
     whole: JoinedPairs | None = None
 
     def joined(self) -> JoinedPairs:
         """ObjectPair the objects."""
         if self.whole is not None:
             return self.whole
-        return pair(_read(self.file))
+        return pair(_read(self.files))
+
+
+class _Block(msgspec.Struct, frozen=True):
+    """Where some objects of a part are, and how many bytes they take."""
+
+    number: int
+    file: str
+    offset: int
+    packed: int
+    size: int
+
+
+def _blocks_of(files: Iterable[str]) -> list[_Block]:
+    """Return the blocks of files in the order in which the sides have them."""
+    found: list[_Block] = []
+    for name in files:
+        with open(name, "rb") as file:  # noqa: PTH123  # without pathlib
+            while header := file.read(_HEADER):
+                number, packed, size = (
+                    int.from_bytes(header[start : start + 8], "big")
+                    for start in range(0, _HEADER, 8)
+                )
+                found.append(_Block(number, name, file.tell(), packed, size))
+                file.seek(packed, os.SEEK_CUR)
+    # What one process wrote of one number is in its order.
+    return sorted(found, key=lambda block: block.number)
 
 
 def by_size(pairs: Iterable[ObjectPair], size: int) -> Iterator[list[ObjectPair]]:
@@ -237,16 +302,16 @@ def by_size(pairs: Iterable[ObjectPair], size: int) -> Iterator[list[ObjectPair]
         yield some
 
 
-def _read(name: str) -> Iterator[_Sided]:
-    """Yield what was written to a file, a block at a time."""
+def _read(files: Iterable[str]) -> Iterator[_Sided]:
+    """Yield what was written to files, a block at a time."""
     import pyarrow as pa  # noqa: PLC0415  # an extra
 
-    with open(name, "rb") as file:  # noqa: PTH123  # without pathlib
-        while header := file.read(16):
-            packed = file.read(int.from_bytes(header[:8], "big"))
-            size = int.from_bytes(header[8:], "big")
-            data: Any = pa.decompress(packed, size, codec="zstd", asbytes=True)
-            yield from _decode(data)
+    for block in _blocks_of(files):
+        with open(block.file, "rb") as file:  # noqa: PTH123  # without pathlib
+            file.seek(block.offset)
+            packed = file.read(block.packed)
+        data: Any = pa.decompress(packed, block.size, codec="zstd", asbytes=True)
+        yield from _decode(data)
 
 
 def pair(records: Iterable[_Sided]) -> JoinedPairs:
@@ -268,7 +333,7 @@ def pair(records: Iterable[_Sided]) -> JoinedPairs:
             folded += 1
             found = _later(former, record)
         elif former is not None:
-            skipped.append(Skipped(former.place, former.label, _REPEATED))
+            skipped.append(Skipped.of(former, _REPEATED))
             if not is_desired:
                 found = _of_both(former, record)
         by_namespace[record.namespace] = found
@@ -302,7 +367,7 @@ def _match(
             # What one of them leaves out may be anything.
             possible = [name for name in there if not record.namespace or not name]
             if len(possible) > 1:
-                skipped.append(Skipped(record.place, record.label, _AMBIGUOUS))
+                skipped.append(Skipped.of(record, _AMBIGUOUS))
                 continue
             pairs.append(
                 ObjectPair(record, there.pop(possible[0]) if possible else None)

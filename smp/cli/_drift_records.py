@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from types import NoneType
 from typing import Any, Final, TypeAlias
@@ -9,8 +10,8 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from smp._values.codec import decode, encode
-from smp._values.values import ABSENT, JSON, JSONObject, as_list, as_object, as_text
-from smp.cli._drift_files import arrow_file, cluster_in, folder_below, plain_name
+from smp._values.values import ABSENT, JSON, as_object, as_text
+from smp.cli._drift_files import arrow_file, is_compressed, is_url, plain_name
 from smp.cli._drift_gaps import ReadingGaps
 from smp.cli._errors import CommandFailure, UsageError
 from smp.cli._identity import ObjectIdentity, identity_at_a_glance, identity_of
@@ -19,15 +20,17 @@ from smp.cli._inputs import (
     NOT_AN_OBJECT,
     STDIN,
     Inputs,
+    Lines,
     explain,
     is_of_another_tool,
     name_of,
 )
-from smp.cli._live import connect
 from smp.cli._objects import is_object
 from smp.documents import Chunk, Document, flattened, parse
 from smp.errors import DocumentError, SmpError, too_deep
 
+# The granules of a cluster, and the first parts of a pairing on disk.
+PARTS: Final = 256
 # A live cluster, and one of a context: cluster:CONTEXT.
 CLUSTER: Final = "cluster"
 SUFFIXES: Final = frozenset({".yaml", ".yml", ".json", ".ndjson", ".jsonl", ".parquet"})
@@ -44,14 +47,26 @@ _EMPTY: Final = "the file is empty; a list without objects has items: []"
 _WITHOUT_END: Final = "a list of objects without a kind: its end is missing"
 _A_PAGE: Final = "the list is one page, and more follows"
 _NOT_JSON: Final = "not the JSON of an object"
-_WITHOUT_START: Final = (
+WITHOUT_START: Final = (
     "the watch does not begin with what was there: put the list before its events"
 )
 _OF_JSON: Final = ("object", "desired", "live")
 _COLUMNS: Final = ("cluster", "group", "version", "kind", "namespace", "name")
 
+# A cluster, and the part of its objects: see granule_of.
+Granule: TypeAlias = tuple[str, int]
 # The file, offset, length, first line, list and index of a document: see RecordPart.
 RecordPart: TypeAlias = tuple[str, int, int, int, tuple[str, str] | None, int]
+
+
+def granule_of(cluster: str, group: str, kind: str, name: str) -> Granule:
+    """Return the granule of all objects with these, in whatever namespace."""
+    return cluster, hash_of_key((cluster, group, kind, name)) % PARTS
+
+
+def hash_of_key(key: tuple[str, str, str, str]) -> int:
+    """Return 32 bits of what two sides have in common."""
+    return zlib.crc32("\0".join(key).encode(errors="replace"))
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True):
@@ -76,6 +91,11 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
         """What two sides have in common, but for the namespace."""
         group, slash, _ = self.api_version.partition("/")
         return self.cluster, group if slash else "", self.kind, self.name
+
+    @property
+    def granule(self) -> Granule:
+        """The objects among which all that may be this one are."""
+        return self.cluster, hash_of_key(self.key) % PARTS
 
     @property
     def version(self) -> int:
@@ -103,69 +123,70 @@ class _Line(msgspec.Struct):
 _decode_line: Final = msgspec.json.Decoder(_Line).decode
 
 
-class RecordReader:
-    """Reads the objects of one side.
+class SideFile(msgspec.Struct, frozen=True):
+    """A file of a side, and the cluster of objects in it that name none.
 
-    ``cluster`` is the cluster of objects that name none; with ``by_folder`` it is the
-    folder of a directory that a file is in, and with a folder ``cluster=NAME`` that
-    name. What cannot be read, or is no object, is in ``problems`` and ``skipped`` of
-    ``inputs``, and what may be lost with it in ``gaps``.
+    ``is_side`` says that it was named, and is not one of a directory.
     """
 
-    def __init__(
-        self,
-        inputs: Inputs,
-        gaps: ReadingGaps,
-        cluster: str,
-        *,
-        by_folder: bool,
-        is_desired: bool,
-    ) -> None:
+    path: str
+    cluster: str
+    is_desired: bool
+    is_side: bool = True
+
+    @property
+    def key(self) -> tuple[bool, str]:
+        """What the file is known by from run to run."""
+        return self.is_desired, self.path
+
+
+class FilePart(msgspec.Struct, frozen=True):
+    """Some lines of a file, by offset; all of it where ``end`` is 0.
+
+    ``line`` is the number of the first one.
+    """
+
+    file: SideFile
+    start: int = 0
+    end: int = 0
+    line: int = 1
+
+
+class RecordReader:
+    """Reads the objects of a file, or of a part of it.
+
+    What cannot be read, or is no object, is in ``problems`` and ``skipped`` of
+    ``inputs``, and what may be lost with it in ``gaps``. ``listed`` are the clusters of
+    which a list, or the beginning of a watch, was read, ``events`` those of watches.
+    """
+
+    def __init__(self, inputs: Inputs, gaps: ReadingGaps, part: FilePart) -> None:
         self._inputs = inputs
         self._gaps = gaps
-        self._cluster = cluster
-        self._by_folder = by_folder
-        self._is_desired = is_desired
-        self._events = WatchEvents()
+        self._part = part
+        self._is_desired = part.file.is_desired
         # Whether the file names clusters beside the one that its place says.
-        self._names_clusters = False
-        # The clusters of which a list, or the beginning of a watch, was read.
-        self._listed: set[str] = set()
-        self.count = 0
+        self._names_clusters = bool(part.start) and _names_cluster(part.file.path)
+        self.events = WatchEvents()
+        self.listed: set[str] = set()
 
-    def records(self, path: str) -> Iterator[Record]:
-        """Yield the objects of a file, a directory or standard input.
-
-        Raises DocumentError for a path that cannot be read.
-        """
-        for record in self._records(path):
-            self.count += 1
-            yield record
-
-    def _records(self, path: str) -> Iterator[Record]:
-        # In the order of the names, so that a second run reads the same.
-        for file in self._inputs.files(path, SUFFIXES):
-            cluster = cluster_in(file)
-            if not cluster and self._by_folder and file != path:
-                cluster = folder_below(path, file)
-            cluster = cluster or self._cluster
-            self._events = WatchEvents()
-            self._names_clusters = False
-            count = self.count
-            try:
-                for record in self._of_file(file, cluster):
+    def records(self) -> Iterator[Record]:
+        """Yield the objects. Raises DocumentError for a side that cannot be read."""
+        file, has_some = self._part.file, False
+        try:
+            for record in self._of_file(file.path, file.cluster):
+                if not self._is_desired:
+                    self._gaps.hear(record.cluster)
                     if not record.event:
-                        self._listed.add(record.cluster)
-                    yield record
-            except DocumentError as error:
-                # A file that is named has to be readable; of a directory, and where
-                # there was something before, the others are read.
-                if file == path and self.count == count:
-                    raise
-                self._fail(error, self._any_of(cluster))
-            for of_events, place, reason in self._events.without_start():
-                if of_events not in self._listed:
-                    self._fail(_problem(place, reason), of_events)
+                        self.listed.add(record.cluster)
+                has_some = True
+                yield record
+        except DocumentError as error:
+            # A file that is named has to be readable; of a directory, and where there
+            # was something before, the others are read.
+            if file.is_side and not has_some:
+                raise
+            self._fail(error, self._any_of(file.cluster))
 
     def _of_file(self, file: str, cluster: str) -> Iterator[Record]:
         name = plain_name(file)
@@ -185,7 +206,7 @@ class RecordReader:
     def _fail_as_empty(self, file: str, cluster: str) -> None:
         """Remember a dump of nothing, which kubectl leaves where it fails."""
         if not self._is_desired:
-            self._fail(_problem(Document(None, file, 1), _EMPTY), cluster)
+            self._fail(incomplete(Document(None, file, 1), _EMPTY), cluster)
 
     def _fail(self, error: DocumentError, cluster: str, data: bytes = b"") -> None:
         """Remember what is wrong, and that objects of the cluster may be lost."""
@@ -199,7 +220,9 @@ class RecordReader:
     def _of_lines(self, file: str, cluster: str) -> Iterator[Record]:
         """Yield the objects of NDJSON; of any other text on standard input, too."""
         is_empty = True
-        for chunk in self._inputs.lines_of(file):
+        start, end = self._part.start, self._part.end
+        lines = Lines(start, end, self._part.line) if end else None
+        for chunk in self._inputs.lines_of(file, lines):
             is_empty = False
             try:
                 line = _decode_line(chunk.data)
@@ -287,7 +310,7 @@ class RecordReader:
         if self._is_desired:
             self._inputs.skipped.append((document, reason))
         else:
-            self._fail(_problem(document, reason), cluster)
+            self._fail(incomplete(document, reason), cluster)
 
     def _look_at_list(self, of_list: JSON, document: Document, cluster: str) -> None:
         """Remember what a list of objects says of itself: that it is not all."""
@@ -298,17 +321,17 @@ class RecordReader:
             return
         if not as_text(value.get("kind")):
             # kubectl writes kind behind the items.
-            self._fail(_problem(document, _WITHOUT_END), cluster)
+            self._fail(incomplete(document, _WITHOUT_END), cluster)
             return
         if not self._is_desired:
             self._gaps.hear(cluster)
-            self._listed.add(cluster)
+            self.listed.add(cluster)
         # Go: metav1.ListMeta; a server that lists in pages sets both, or the first.
         metadata = as_object(value.get("metadata"))
         remaining = _number(metadata.get("remainingItemCount"))
         if metadata.get("continue") or remaining:
             left = f", {remaining:,} objects" if remaining else ""
-            self._fail(_problem(document, f"{_A_PAGE}{left}"), cluster)
+            self._fail(incomplete(document, f"{_A_PAGE}{left}"), cluster)
 
     def _of_event(self, document: Document, cluster: str) -> Iterator[Record]:
         """Yield the object of an event of a watch (Go: metav1.WatchEvent)."""
@@ -321,7 +344,7 @@ class RecordReader:
             annotations = as_object(metadata.get("annotations"))
             if annotations.get("k8s.io/initial-events-end") == "true":
                 self._gaps.hear(cluster)
-                self._listed.add(cluster)
+                self.listed.add(cluster)
             return
         reason = ""
         identity = identity_of(value)
@@ -336,9 +359,9 @@ class RecordReader:
         elif _number(metadata.get("resourceVersion")) is None:
             reason = "the object of the event has no resourceVersion that is a number"
         if reason:
-            self._fail(_problem(document, reason), cluster)
+            self._fail(incomplete(document, reason), cluster)
             return
-        self._events.add(cluster, as_text(type_), identity, document)
+        self.events.add(cluster, as_text(type_), identity, document)
         text = encode(value)
         for record in self._of_object(identity, text, document, cluster, None, 0):
             yield msgspec.structs.replace(record, event=as_text(type_))
@@ -418,7 +441,7 @@ class RecordReader:
         if _is_json(text):
             self._set_aside(place, NOT_AN_OBJECT, of_row)
         else:
-            self._fail(_problem(place, _NOT_JSON), of_row)
+            self._fail(incomplete(place, _NOT_JSON), of_row)
 
 
 def _rows_of(batch: Any, of_json: str, file: str) -> Iterator[dict[str, Any]]:
@@ -489,7 +512,7 @@ def _unreadable(file: str, error: Exception) -> DocumentError:
     )
 
 
-def _problem(place: Document, reason: str) -> DocumentError:
+def incomplete(place: Document, reason: str) -> DocumentError:
     """Return what is wrong with a document as an error."""
     return DocumentError(
         reason, code="incomplete", source=name_of(place.source), line=place.line
@@ -530,7 +553,7 @@ def _is_event(value: JSON) -> bool:
     )
 
 
-class WatchEvents:
+class WatchEvents(msgspec.Struct):
     """The events of one file: whether they begin with all that was there.
 
     A watch from now on says nothing of what does not change. One that begins with what
@@ -539,9 +562,8 @@ class WatchEvents:
     beginning, unless it follows a list of the cluster.
     """
 
-    def __init__(self) -> None:
-        self._added: set[tuple[str, ObjectIdentity]] = set()
-        self._changed: dict[tuple[str, ObjectIdentity], Document] = {}
+    added: set[tuple[str, ObjectIdentity]] = set()
+    changed: dict[tuple[str, ObjectIdentity], tuple[str, int]] = {}
 
     def add(
         self, cluster: str, type_: str, identity: ObjectIdentity, place: Document
@@ -549,129 +571,49 @@ class WatchEvents:
         """Add an event."""
         key = cluster, identity
         if type_ == "ADDED":
-            self._added.add(key)
+            self.added.add(key)
         else:
-            bare = Document(None, place.source, place.line)
-            self._changed.setdefault(key, bare)
+            self.changed.setdefault(key, (place.source, place.line))
 
-    def without_start(self) -> Iterator[tuple[str, Document, str]]:
-        """Yield each cluster whose events have no beginning, the place, and why."""
+    def merge(self, other: WatchEvents) -> None:
+        """Add the events of a later part of the file."""
+        self.added |= other.added
+        self.changed = {**other.changed, **self.changed}
+
+    def without_start(self) -> Iterator[tuple[str, str, int]]:
+        """Yield each cluster whose events have no beginning, and the place."""
         found: set[str] = set()
-        for (cluster, identity), place in self._changed.items():
-            if (cluster, identity) not in self._added and cluster not in found:
+        for (cluster, identity), place in self.changed.items():
+            if (cluster, identity) not in self.added and cluster not in found:
                 found.add(cluster)
-                yield cluster, place, _WITHOUT_START
+                yield cluster, *place
+
+
+def is_splittable(file: SideFile) -> bool:
+    """Tell whether parts of a file can be read: one of lines, as it is on a disk."""
+    path = file.path
+    if is_url(path) or is_compressed(path) or not plain_name(path).endswith(_LINES):
+        return False
+    return _first_line(path) is not None
+
+
+def _names_cluster(path: str) -> bool:
+    line = _first_line(path)
+    return line is not None and bool(line.cluster)
+
+
+def _first_line(path: str) -> _Line | None:
+    """Return the first line of a file of lines; None where it is something else."""
+    try:
+        with open(path, "rb") as stream:  # noqa: PTH123  # without pathlib
+            return _decode_line(stream.readline())
+    except (OSError, msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
 
 
 def is_cluster(path: str) -> bool:
     """Tell whether a side is a live cluster."""
     return path == CLUSTER or path.startswith(f"{CLUSTER}:")
-
-
-class LiveCluster:
-    """The live objects of a cluster: those of manifests, and others of their kinds."""
-
-    def __init__(self, path: str, inputs: Inputs, gaps: ReadingGaps) -> None:
-        self._path = path
-        self._inputs = inputs
-        self._gaps = gaps
-        self._cluster = connect(path.partition(":")[2] or None)
-        # What extra objects are looked for among, and what is not extra.
-        self._kinds: dict[tuple[str, str, str], str] = {}
-        self._found: set[tuple[str, str, str, str, str]] = set()
-
-    def of(self, desired: list[Record]) -> Iterator[Record]:
-        """Read the live objects of manifests, as kubectl would find them.
-
-        One that cannot be read is a problem, and its record has the error.
-        """
-        manifests = [as_object(decode(record.text)) for record in desired]
-        found: list[JSONObject | None] = []
-        try:
-            found = self._cluster.get_all(manifests)
-        except SmpError:
-            # One of them is of a kind that the cluster does not have, for example.
-            for record, manifest in zip(desired, manifests, strict=True):
-                try:
-                    found.append(self._cluster.get(manifest))
-                except SmpError as error:
-                    found.append(None)
-                    failure = CommandFailure(error, None, record.label)
-                    self._inputs.problems.append(failure)
-                    yield _unknown(record, error)
-        for record, live in zip(desired, found, strict=True):
-            _cluster, group, kind, _name = record.key
-            # A manifest without a namespace is for that of the context.
-            namespace = record.namespace or self._cluster.namespace
-            # The cluster answers for each of them.
-            self._gaps.hear(record.cluster)
-            self._kinds[group, kind, namespace] = record.cluster
-            if live is not None:
-                record_of_live = record_of(live, record.cluster, self._path)
-                self._found.add((*record_of_live.key, record_of_live.namespace))
-                yield record_of_live
-
-    def others(self) -> Iterator[Record]:
-        """List the kinds and namespaces of the manifests: what no manifest is about.
-
-        What a controller made has no manifest, and is skipped.
-        """
-        for (group, kind, namespace), cluster in self._kinds.items():
-            name = f"{kind.lower()}.{group}" if group else kind.lower()
-            try:
-                listed = self._cluster.list_objects(name, namespace=namespace)
-            except SmpError as error:
-                failure = CommandFailure(error, None, f"list of {name} in {namespace}")
-                self._inputs.problems.append(failure)
-                continue
-            for live in listed:
-                record = record_of(live, cluster, self._path)
-                key = (*record.key, record.namespace)
-                if key in self._found:
-                    continue
-                # Those of the whole cluster are listed for each namespace.
-                self._found.add(key)
-                if is_controlled(live):
-                    document = Document(None, self._path, 0)
-                    reason = f"{record.label}: a controller made it"
-                    self._inputs.skipped.append((document, reason))
-                    continue
-                yield record
-
-
-def is_controlled(live: JSONObject) -> bool:
-    """Tell whether a controller has made an object."""
-    owners = as_object(live.get("metadata")).get("ownerReferences")
-    # Go: metav1.GetControllerOf.
-    return any(as_object(owner).get("controller") is True for owner in as_list(owners))
-
-
-def record_of(live: JSONObject, cluster: str, place: str) -> Record:
-    """Return a live object of a cluster."""
-    identity = identity_of(live)
-    return Record(
-        cluster,
-        identity.api_version,
-        identity.kind,
-        identity.namespace,
-        identity.name,
-        encode(live),
-        place,
-    )
-
-
-def _unknown(record: Record, error: SmpError) -> Record:
-    """Return what stands for the live object of a manifest that could not be read."""
-    return Record(
-        record.cluster,
-        record.api_version,
-        record.kind,
-        record.namespace,
-        record.name,
-        b"",
-        "",
-        error=str(error),
-    )
 
 
 def require_sides(desired: str, live: str) -> None:

@@ -1,8 +1,8 @@
 """Comparing the pairs of ``smp drift``: in batches, by all cores, and what is known.
 
 Each process pairs a part of the objects and compares it, so that no object goes from
-one process to another; what comes back are rows. They are in the order of the parts,
-however many processes there are.
+one process to another; what comes back are the rows that are not the same, and counts
+of the others. They are in the order of the parts, however many processes there are.
 
 What earlier runs found out is kept by the content of the objects: a row is known by a
 hash of both objects, of what identifies them, and of all that the answer depends on
@@ -13,18 +13,19 @@ at what has changed.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from hashlib import blake2b
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
+from urllib.parse import quote
 
 import msgspec
 
 from smp._values.codec import decode
 from smp._values.values import JSONObject, as_object
 from smp.cli._drift_pairs import ObjectPair, PairedPart, Skipped, by_size
-from smp.cli._drift_records import Record, RecordPart
+from smp.cli._drift_records import Granule, Record, RecordPart
 from smp.comparison import Rules
 from smp.errors import SmpError
 from smp.schema.catalog import Catalog
@@ -63,18 +64,26 @@ def digest_of(pair: ObjectPair, salt: bytes) -> bytes:
 
 def find_known_rows(path: str, digests: list[bytes]) -> dict[bytes, bytes | None]:
     """Return the rows of earlier runs; a process of its own may read them."""
-    file = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-    found: dict[bytes, bytes | None] = {}
+    query = "SELECT digest, row FROM rows WHERE digest IN ({marks})"
+    return dict(_find(path, query, digests))
+
+
+def find_keys(path: str, run: int, keys: list[bytes]) -> set[bytes]:
+    """Return which keys are those of findings of a run."""
+    query = "SELECT key, run FROM findings WHERE key IN ({marks}) AND run = "
+    return {key for key, _run in _find(path, f"{query}{run:d}", keys)}
+
+
+def _find(path: str, query: str, values: list[bytes]) -> Iterator[tuple[Any, Any]]:
+    file = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True)
     try:
         # SQLite limits the number of parameters of a query.
-        for start in range(0, len(digests), _AT_ONCE):
-            some = digests[start : start + _AT_ONCE]
+        for start in range(0, len(values), _AT_ONCE):
+            some = values[start : start + _AT_ONCE]
             marks = ",".join("?" * len(some))
-            query = f"SELECT digest, row FROM rows WHERE digest IN ({marks})"  # noqa: S608  # only question marks
-            found.update(dict(file.execute(query, some)))
+            yield from file.execute(query.format(marks=marks), some)
     finally:
         file.close()
-    return found
 
 
 # What is compared at a time, in bytes of JSON.
@@ -130,11 +139,22 @@ class DriftRow(msgspec.Struct, frozen=True, omit_defaults=True):
         return _write({name: getattr(self, name) for name in _RESULT})
 
 
+def key_of(row: DriftRow) -> bytes:
+    """Return what a row is known by from run to run."""
+    identity = (row.cluster, row.group, row.kind, row.namespace, row.name)
+    return blake2b(msgspec.json.encode(identity), digest_size=_DIGEST).digest()
+
+
+# How many objects are the same, and how many of them have a manifest, and are live.
+SameCount: TypeAlias = tuple[int, int, int]
+
+
 class Found(msgspec.Struct):
     """What came of a part: its rows in order, and what the state needs to keep.
 
-    ``parts`` are the places of the manifests in their files, for those who ask what
-    they say.
+    Of the rows that are the same there are only those that somebody asks for, and how
+    many there are of the others. ``parts`` are the places of the manifests in their
+    files, for those who ask what they say.
     """
 
     rows: list[DriftRow]
@@ -142,12 +162,25 @@ class Found(msgspec.Struct):
     skipped: list[Skipped]
     folded: int = 0
     reused: int = 0
-    digests: list[bytes] = []
-    kept: list[bytes | None] = []
+    same: dict[Granule, SameCount] = {}
+    kept: list[tuple[bytes, Granule, bytes | None]] = []
+
+    def count_same(self, pair: ObjectPair) -> None:
+        """Count a pair that is the same."""
+        granule = pair.record.granule
+        count, expected, read = self.same.get(granule, (0, 0, 0))
+        self.same[granule] = (
+            count + 1,
+            expected + (pair.desired is not None),
+            read + (pair.live is not None),
+        )
 
 
 class Comparer:
-    """Compares the objects of a part; it is sent to processes."""
+    """Compares the objects of a part; it is sent to processes.
+
+    ``state`` is the file of what is known, and ``last`` the run of its findings.
+    """
 
     def __init__(
         self,
@@ -156,55 +189,70 @@ class Comparer:
         *,
         show_secrets: bool,
         additions: bool = False,
-        state: str = "",
-        salt: bytes = b"",
+        all_rows: bool = False,
     ) -> None:
         self._catalog = catalog
         self._rules = rules
         self._show_secrets = show_secrets
         self._additions = additions
-        self._state = state
-        self._salt = salt
+        self._all_rows = all_rows
+        self.state: str = ""
+        self.last: int = 0
+        self.salt: bytes = b""
 
-    def result(self, part: PairedPart) -> Found:
-        """ObjectPair the objects of a part, and compare them."""
+    def compare(self, part: PairedPart) -> Found:
+        """Pair the objects of a part, and compare them."""
         joined = part.joined()
         found = Found([], [], joined.skipped, joined.folded)
-        # Most runs keep nothing, and need no hashes.
-        if self._state:
-            found.digests = [digest_of(pair, self._salt) for pair in joined.pairs]
-            known = find_known_rows(self._state, found.digests)
-            found.reused = sum(digest in known for digest in found.digests)
-            new = [
-                pair
-                for pair, digest in zip(joined.pairs, found.digests, strict=True)
-                if digest not in known
-            ]
-            compared = iter(self._compared(new))
-            for pair, digest in zip(joined.pairs, found.digests, strict=True):
-                if digest in known:
-                    kept = known[digest]
-                    row = _row(
-                        pair, {"verdict": "same"} if kept is None else _read(kept)
-                    )
-                else:
-                    row = next(compared)
-                found.rows.append(row)
-                found.kept.append(row.kept())
+        pairs = joined.pairs
+        if self.state:
+            rows = self._known_or_compared(pairs, found)
         else:
-            found.rows = [*self._compared(joined.pairs)]
-        manifests = [pair.desired for pair in joined.pairs]
-        if self._rules.owners:
-            found.rows = [
-                self._with_owner(row, pair)
-                for row, pair in zip(found.rows, joined.pairs, strict=True)
-            ]
-        found.parts = [record.part if record else None for record in manifests]
+            # Most runs keep nothing, and need no hashes.
+            rows = [*self._compared(pairs)]
+        wanted = self._wanted(rows)
+        for pair, row in zip(pairs, rows, strict=True):
+            if row.verdict == "same" and not wanted(row):
+                found.count_same(pair)
+                continue
+            found.rows.append(self._with_owner(row, pair))
+            found.parts.append(pair.desired.part if pair.desired else None)
         return found
+
+    def _known_or_compared(
+        self, pairs: list[ObjectPair], found: Found
+    ) -> list[DriftRow]:
+        """Return the rows of pairs; what is known of one is not found out again."""
+        digests = [digest_of(pair, self.salt) for pair in pairs]
+        rows: list[DriftRow | None] = []
+        known = find_known_rows(self.state, digests)
+        for pair, digest in zip(pairs, digests, strict=True):
+            values = _known(known[digest]) if digest in known else None
+            rows.append(None if values is None else _row(pair, values))
+        found.reused = sum(row is not None for row in rows)
+        new = [pair for pair, row in zip(pairs, rows, strict=True) if row is None]
+        compared = iter(self._compared(new))
+        whole = [next(compared) if row is None else row for row in rows]
+        found.kept = [
+            (digest, pair.record.granule, row.kept())
+            for digest, pair, row in zip(digests, pairs, whole, strict=True)
+        ]
+        return whole
+
+    def _wanted(self, rows: list[DriftRow]) -> Callable[[DriftRow], bool]:
+        """Return which rows that are the same somebody asks for."""
+        if self._all_rows:
+            return lambda _row: True
+        if not self.state or not self.last:
+            return lambda _row: False
+        # What is the same again is mended.
+        keys = [key_of(row) for row in rows if row.verdict == "same"]
+        former = find_keys(self.state, self.last, keys)
+        return lambda row: bool(former) and key_of(row) in former
 
     def _with_owner(self, row: DriftRow, pair: ObjectPair) -> DriftRow:
         """Return a row with the owner of its object, unless that is the same."""
-        if row.verdict == "same":
+        if row.verdict == "same" or not self._rules.owners:
             return row
         obj = _identified(pair.record)
         owner = self._rules.owner_of(obj)
@@ -242,8 +290,32 @@ class Comparer:
 
 
 _RESULT: Final = ("verdict", "paths", "causes", "patch", "heals", "managers", "error")
-_read: Final = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+class _KeptRow(msgspec.Struct):
+    """What the state has of a row."""
+
+    verdict: str
+    paths: list[str]
+    causes: list[str]
+    patch: str | None
+    heals: bool | None
+    managers: list[str]
+    error: str | None
+
+
+_kept: Final = msgspec.json.Decoder(_KeptRow).decode
 _write: Final = msgspec.json.Encoder().encode
+
+
+def _known(text: bytes | None) -> dict[str, Any] | None:
+    """Return what is known of a pair; None where the state has something else."""
+    if text is None:
+        return {"verdict": "same"}
+    try:
+        return msgspec.structs.asdict(_kept(text))
+    except (msgspec.MsgspecError, UnicodeError, TypeError):
+        return None
 
 
 def _row(pair: ObjectPair, values: dict[str, Any]) -> DriftRow:

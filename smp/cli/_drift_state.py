@@ -1,38 +1,46 @@
 """What earlier runs of ``smp drift`` found out, kept in a file.
 
-Theory of operation. The file has three things:
+Theory of operation. The file has four things:
 
 - ``rows``: what came of each pair, by a hash of both objects and of all that the answer
-  depends on beside them. So a run that was killed goes on where it was, and a later run
-  compares only what has changed.
+  depends on beside them. So a run that was killed goes on where it was.
 - ``findings``: the rows of the last run that came to its end and are not the same, with
   the time when they were found first. What a run finds is new, changed or still there,
   compared with those; what it does not find any more is mended.
-- ``runs``: a hash of all files that the last complete run has read, and what it counted
-  of objects that are the same. A run over the same files prints the findings again.
+- ``files``: what was in each file that this run has read, see _drift_reading.py.
+- ``runs``: what it has counted of objects that are the same, by their granules, and of
+  which granules it said more than a row can be asked for: that something is unreadable,
+  or takes no part.
+
+A run of the same options over files looks only at granules in which a file has changed.
+Of the others it has the findings, and the counts.
 """
 
 from __future__ import annotations
 
 import sqlite3
+import zlib
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
-from hashlib import blake2b
 from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from smp.cli._drift_run import DriftRow
+from smp.cli._drift_reading import FileContent
+from smp.cli._drift_records import Granule
+from smp.cli._drift_run import DriftRow, SameCount, key_of
 from smp.errors import DocumentError
 
 Change: TypeAlias = Literal["new", "mended", "changed", "still"]
 CHANGES: Final[tuple[Change, ...]] = ("new", "changed", "mended", "still")
 _TABLES: Final = (
-    "rows (digest BLOB PRIMARY KEY, run INTEGER, row BLOB)",
+    "rows (digest BLOB PRIMARY KEY, run INTEGER, granule INTEGER, row BLOB)",
     # The number is the place of a row among others.
     "findings (run INT, key BLOB, number INT, since, row, PRIMARY KEY (run, key))",
-    "runs (run INTEGER PRIMARY KEY, inputs BLOB, same BLOB)",
+    "files (run INT, desired INT, path, content, PRIMARY KEY (run, desired, path))",
+    "runs (run INTEGER PRIMARY KEY, kept BLOB)",
 )
 _FINDING: Final = "SELECT since, row FROM findings WHERE run = ? AND key = ?"
 _UNSEEN: Final = (
@@ -41,52 +49,97 @@ _UNSEEN: Final = (
 )
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder(DriftRow).decode
+_pack: Final = msgspec.msgpack.Encoder().encode
 
 
-class SameObjects(msgspec.Struct):
-    """What a run counted of objects that are the same.
+class KnownFile(msgspec.Struct):
+    """A file as the last run has read it: a hash of it, and what was in it."""
 
-    ``clusters`` has how many of them have a manifest, and a live object. ``read`` is
-    what the run has read of each side, and ``heard`` of which clusters something.
+    digest: bytes
+    content: FileContent
+
+
+# Files by whether they are of the desired side, and their paths.
+KnownFiles: TypeAlias = dict[tuple[bool, str], KnownFile]
+
+
+class KnownRun(msgspec.Struct):
+    """What the last run that came to its end had counted.
+
+    ``salt`` is all that its rows depend on beside the objects, and ``head`` the commit
+    that was checked out. ``same`` are the objects that are the same, by granule.
+    ``again`` are granules that have to be looked at by each run.
     """
 
-    count: int = 0
-    clusters: dict[str, tuple[int, int]] = {}
-    read: dict[str, int] = {}
-    heard: list[str] = []
+    salt: bytes = b""
+    head: str = ""
+    same: dict[str, dict[int, SameCount]] = {}
+    again: list[Granule] = []
+
+    def granules(self) -> Iterator[tuple[Granule, SameCount]]:
+        """Yield the counts."""
+        for cluster, parts in self.same.items():
+            for part, count in parts.items():
+                yield (cluster, part), count
 
 
 class DriftState:
-    """The file of a state. To be closed."""
+    """The file of a state. To be closed. All raises DocumentError (invalid-state)."""
 
     def __init__(self, path: str) -> None:
-        """Open a file, or make it. Raises DocumentError (invalid-state)."""
+        """Open a file, or make it."""
         self._path = path
         self._number = 0
         self.changes: Counter[Change] = Counter()
         self._now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        try:
+        with self._checked():
             self._file = sqlite3.connect(path)
-            try:
-                # Other processes read while this one writes (sqlite.org/wal.html).
-                self._file.execute("PRAGMA journal_mode=WAL")
-                self._file.execute("PRAGMA synchronous=NORMAL")
-                for table in _TABLES:
-                    command = f"CREATE TABLE IF NOT EXISTS {table} WITHOUT ROWID"
-                    self._file.execute(command)
-                self._file.execute("CREATE TEMP TABLE seen (key BLOB PRIMARY KEY)")
-                self._last = self._latest("runs")
-                self._run = max(self._last, self._latest("rows")) + 1
-                with self._file:
-                    # What a run that was killed has left is found again.
-                    self._file.execute(
-                        "DELETE FROM findings WHERE run != ?", (self._last,)
-                    )
-            except sqlite3.Error:
-                self._file.close()
-                raise
-        except sqlite3.Error as error:
-            raise self._invalid(error) from None
+        try:
+            with self._checked():
+                self._prepare()
+        except DocumentError:
+            self._file.close()
+            raise
+
+    def _prepare(self) -> None:
+        # Other processes read while this one writes (sqlite.org/wal.html).
+        self._file.execute("PRAGMA journal_mode=WAL")
+        self._file.execute("PRAGMA synchronous=NORMAL")
+        for table in _TABLES:
+            self._file.execute(f"CREATE TABLE IF NOT EXISTS {table} WITHOUT ROWID")
+        self._file.execute("CREATE TEMP TABLE seen (key BLOB PRIMARY KEY)")
+        self._file.execute("CREATE TEMP TABLE looked_at (granule INTEGER PRIMARY KEY)")
+        self.last: int = self._latest("runs")
+        self._run = max(self.last, self._latest("rows")) + 1
+        with self._file:
+            # What a run that was killed has left is found again.
+            self._file.execute("DELETE FROM findings WHERE run != ?", (self.last,))
+            self._file.execute("DELETE FROM files WHERE run != ?", (self.last,))
+        query = "SELECT kept FROM runs WHERE run = ?"
+        found = self._file.execute(query, (self.last,)).fetchone()
+        self.known: KnownRun = KnownRun()
+        if found is not None:
+            self.known = msgspec.msgpack.decode(found[0], type=KnownRun)
+        # A row that cannot be read must not end a run in its middle.
+        for _ in self.findings():
+            continue
+
+    @contextmanager
+    def _checked(self) -> Iterator[None]:
+        try:
+            yield
+        except (
+            sqlite3.Error,
+            msgspec.MsgspecError,
+            UnicodeError,
+            TypeError,
+        ) as error:
+            raise DocumentError(
+                f"cannot use the file of the state: {error}",
+                code="invalid-state",
+                source=self._path,
+                hint="remove it, and the next run is the first one",
+            ) from None
 
     def _latest(self, table: Literal["runs", "rows"]) -> int:
         query = {
@@ -96,22 +149,25 @@ class DriftState:
         [(number,)] = self._file.execute(query[table])
         return number or 0
 
-    def _invalid(self, error: Exception) -> DocumentError:
-        return DocumentError(
-            f"cannot use the file of the state: {error}",
-            code="invalid-state",
-            source=self._path,
-        )
+    def files(self) -> KnownFiles:
+        """Return the files that the last run has read; none where not all were."""
+        query = "SELECT desired, path, content FROM files WHERE run = ?"
+        with self._checked():
+            return {
+                (bool(is_desired), path): msgspec.msgpack.decode(text, type=KnownFile)
+                for is_desired, path, text in self._file.execute(query, (self.last,))
+            }
 
-    def add(self, digests: Iterable[bytes], rows: Iterable[bytes | None]) -> None:
+    def add(self, rows: Iterable[tuple[bytes, Granule, bytes | None]]) -> None:
         """Keep answers; None is one that is the same. All or none of them are kept."""
         values = [
-            (digest, self._run, row) for digest, row in zip(digests, rows, strict=True)
+            (digest, self._run, _number_of(granule), row)
+            for digest, granule, row in rows
         ]
         # One transaction: a run that is killed leaves whole parts.
-        with self._file:
+        with self._checked(), self._file:
             self._file.executemany(
-                "INSERT OR REPLACE INTO rows VALUES (?, ?, ?)", values
+                "INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?)", values
             )
 
     def compare(self, row: DriftRow) -> DriftRow:
@@ -119,8 +175,8 @@ class DriftState:
 
         Of an object that cannot be read nothing has changed. Raises DocumentError.
         """
-        key = _key_of(row)
-        former = self._file.execute(_FINDING, (self._last, key)).fetchone()
+        key = key_of(row)
+        former = self._file.execute(_FINDING, (self.last, key)).fetchone()
         if row.verdict == "same" and former is None:
             return row
         since = self._now
@@ -136,7 +192,7 @@ class DriftState:
             else:
                 was_same = (before.verdict, before.paths) == (row.verdict, row.paths)
                 change = "still" if was_same else "changed"
-        elif not self._last:
+        elif not self.last:
             # There is no run to compare this one with.
             change = ""
         if change:
@@ -156,15 +212,17 @@ class DriftState:
         )
 
     def find_gone(self, incomplete: Container[str]) -> Iterator[DriftRow]:
-        """Yield what was found before, and is of no object any more.
+        """Yield what was found before, and is of no object any more: it is mended.
 
-        Of the clusters that were not read completely that is not known.
+        Of the clusters that were not read completely that is not known: a row is kept,
+        and has no change.
         """
-        unseen = [*self._file.execute(_UNSEEN, (self._last, self._run))]
+        unseen = [*self._file.execute(_UNSEEN, (self.last, self._run))]
         for since, text in unseen:
             row = self._decoded(text)
             if row.cluster in incomplete:
-                self._keep(_key_of(row), since, text)
+                self._keep(key_of(row), since, text)
+                yield msgspec.structs.replace(row, change="")
                 continue
             self.changes["mended"] += 1
             yield DriftRow(
@@ -179,54 +237,56 @@ class DriftState:
                 change="mended",
             )
 
-    def end(self, inputs: bytes, same: SameObjects) -> None:
-        """Forget what this run, which looked at all rows, has not seen.
+    def end(
+        self,
+        known: KnownRun,
+        files: KnownFiles,
+        looked_at: Collection[Granule] | None,
+    ) -> None:
+        """Forget what was looked at, and was not seen; None is all.
 
-        ``inputs`` is a hash of all that it has read, b"" where that is not known.
+        ``files`` are all that were read; none where they could not be read again.
         """
-        with self._file:
-            self._file.execute("DELETE FROM rows WHERE run != ?", (self._run,))
-            self._file.execute("DELETE FROM findings WHERE run != ?", (self._run,))
+        run = (self._run,)
+        with self._checked(), self._file:
+            forget = "DELETE FROM rows WHERE run != ?"
+            if looked_at is not None:
+                numbers = {(_number_of(granule),) for granule in looked_at}
+                self._file.executemany("INSERT INTO looked_at VALUES (?)", numbers)
+                forget += " AND granule IN (SELECT granule FROM looked_at)"
+            self._file.execute(forget, run)
+            for table in ("findings", "files"):
+                self._file.execute(f"DELETE FROM {table} WHERE run != ?", run)  # noqa: S608  # two names
             self._file.execute("DELETE FROM runs")
+            self._file.executemany(
+                "INSERT INTO files VALUES (?, ?, ?, ?)",
+                (
+                    (self._run, is_desired, path, _pack(file))
+                    for (is_desired, path), file in files.items()
+                ),
+            )
             self._file.execute(
-                "INSERT INTO runs VALUES (?, ?, ?)", (self._run, inputs, _encode(same))
+                "INSERT INTO runs VALUES (?, ?)", (self._run, _pack(known))
             )
 
-    def find_run(self, inputs: bytes) -> SameObjects | None:
-        """Return what the last run counted if it read the same; None for others.
-
-        Raises DocumentError.
-        """
-        query = "SELECT same FROM runs WHERE inputs = ?"
-        found = self._file.execute(query, (inputs,)).fetchone()
-        if not inputs or found is None:
-            return None
-        try:
-            return msgspec.json.decode(found[0], type=SameObjects)
-        except msgspec.MsgspecError as error:
-            raise self._invalid(error) from None
-
     def findings(self) -> Iterator[DriftRow]:
-        """Yield the rows of the last run, which are still there. Raises DocumentError.
-
-        They are in the order in which it found them.
-        """
+        """Yield the rows of the last run in the order in which it found them."""
         query = "SELECT row FROM findings WHERE run = ? ORDER BY number"
-        for (text,) in self._file.execute(query, (self._last,)):
-            self.changes["still"] += 1
-            yield msgspec.structs.replace(self._decoded(text), change="still")
+        with self._checked():
+            found = self._file.execute(query, (self.last,))
+        for (text,) in found:
+            yield self._decoded(text)
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
 
     def _decoded(self, text: bytes) -> DriftRow:
-        try:
+        with self._checked():
             return _decode(text)
-        except (msgspec.MsgspecError, UnicodeError) as error:
-            raise self._invalid(error) from None
 
 
-def _key_of(row: DriftRow) -> bytes:
-    identity = (row.cluster, row.group, row.kind, row.namespace, row.name)
-    return blake2b(_encode(identity), digest_size=16).digest()
+def _number_of(granule: Granule) -> int:
+    """Return a number for a granule; that of others may be the same."""
+    cluster, part = granule
+    return zlib.crc32(f"{cluster}\0{part}".encode(errors="replace"))

@@ -12,6 +12,8 @@ from io import BufferedReader, BytesIO
 from itertools import chain, islice
 from typing import BinaryIO, Final
 
+import msgspec
+
 from smp._values.values import JSON, as_object
 from smp.cli._errors import CommandFailure, concerning, printable, report
 from smp.cli._identity import ObjectIdentity, identity_at_a_glance, identity_of
@@ -69,6 +71,14 @@ _MOST_OPEN_FILES: Final = 16
 _OBJECT: Final = (b"apiVersion", b"kind")
 # What a document may have before its content. The pattern is compiled on use.
 _BEFORE_CONTENT: Final = rb"(?:(?:---)?[ \t]*(?:[#%][^\n]*)?\r?\n)*"
+
+
+class Lines(msgspec.Struct, frozen=True):
+    """Whole lines of a file: where they begin and end, and the number of the first."""
+
+    start: int
+    end: int
+    number: int
 
 
 class Inputs:
@@ -433,26 +443,35 @@ class Inputs:
                     raise
                 self.problems.append(CommandFailure(error))
 
-    def lines_of(self, path: str) -> Iterator[Chunk]:
+    def lines_of(self, path: str, lines: Lines | None = None) -> Iterator[Chunk]:
         """Yield the lines of a file of NDJSON, and the parts of any other text.
 
-        Raises DocumentError.
+        With ``lines`` those of a file of lines. Raises DocumentError.
         """
         name = name_of(path)
         with self._opened(path) as (raw, _is_regular):
             file = raw if isinstance(raw, BufferedReader) else BufferedReader(raw)  # type: ignore[type-var]
-            first, line_break, _rest = file.peek(_BLOCK).partition(b"\n")
-            first = first.removeprefix(_UTF8_MARK)
-            # JSON for readers has its first line break behind a brace.
-            is_lines = first.lstrip()[:1] == b"{" and len(first.strip()) > 1
-            if not is_lines and line_break:
-                yield from chunks(file, name, self.max_bytes)
-                return
-            for number, line in enumerate(file, start=1):
+            if lines is None:
+                first, line_break, _rest = file.peek(_BLOCK).partition(b"\n")
+                first = first.removeprefix(_UTF8_MARK)
+                # JSON for readers has its first line break behind a brace.
+                is_lines = first.lstrip()[:1] == b"{" and len(first.strip()) > 1
+                if not is_lines and line_break:
+                    yield from chunks(file, name, self.max_bytes)
+                    return
+                lines = Lines(0, 0, 1)
+            # A pipe begins where it is.
+            if lines.start:
+                file.seek(lines.start)
+            position = lines.start
+            for number, line in enumerate(file, start=lines.number):
                 # Some editors and shells write a byte order mark before a text.
                 text = line.removeprefix(_UTF8_MARK) if number == 1 else line
                 if text.strip():
                     yield Chunk(text, name, number)
+                position += len(line)
+                if position == lines.end:
+                    return
 
     def _parsed(self, chunk: Chunk, *, any_document: bool) -> list[Document]:
         """Parse a part of a text; what is wrong with it is remembered."""

@@ -11,7 +11,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from smp.cli._interrupts import follow_parent
 from smp.cli._objects import ObjectRow
@@ -27,6 +27,7 @@ _SHARES_AHEAD: Final = 3
 # Windows waits for so many processes at most.
 _MOST_PROCESSES: Final = 61
 
+WorkerT = TypeVar("WorkerT")
 ItemT = TypeVar("ItemT")
 ItemT_contra = TypeVar("ItemT_contra", contravariant=True)
 ResultT = TypeVar("ResultT")
@@ -41,23 +42,23 @@ class ResultMaker(Protocol[ItemT_contra, ResultT_co]):
         """Return the result of an item; an error is one, too."""
 
 
-class WorkerPool(Generic[ItemT, ResultT]):
+class WorkerPool(Generic[WorkerT]):
     """``jobs`` processes, once they are started, or this one. To be closed.
 
     0 is a process for each core. A process that is forked has all that was read so far;
-    one that is spawned gets the worker, and calls ``prepare`` while this process still
-    reads.
+    where that is not ``may_fork``, it is spawned and gets the worker. Each calls
+    ``prepare`` before it works.
     """
 
     def __init__(
         self,
-        worker: ResultMaker[ItemT, ResultT],
+        worker: WorkerT,
         jobs: int,
-        method: Literal["fork", "spawn"] = "fork",
-        prepare: Callable[[], object] | None = None,
+        may_fork: Callable[[], bool] = lambda: True,
+        prepare: Callable[[WorkerT], object] | None = None,
     ) -> None:
-        self._worker = worker
-        self._method = method
+        self.worker: WorkerT = worker
+        self._may_fork = may_fork
         self._prepare = prepare
         self._executor: ProcessPoolExecutor | None = None
         if not jobs and hasattr(os, "sched_getaffinity"):
@@ -69,7 +70,7 @@ class WorkerPool(Generic[ItemT, ResultT]):
     @property
     def may_start(self) -> bool:
         """Whether there can be other processes."""
-        return self._jobs > 1 and (self._method == "spawn" or sys.platform == "linux")
+        return self._jobs > 1 and (sys.platform == "linux" or not self._may_fork())
 
     @property
     def is_started(self) -> bool:
@@ -87,24 +88,28 @@ class WorkerPool(Generic[ItemT, ResultT]):
 
         self._executor = ProcessPoolExecutor(
             self._jobs,
-            multiprocessing.get_context(self._method),
+            multiprocessing.get_context("fork" if self._may_fork() else "spawn"),
             initializer=_begin_work,
-            initargs=(os.getpid(), self._worker, self._prepare),
+            initargs=(os.getpid(), self.worker, self._prepare),
         )
         # The first call starts all processes.
         self._executor.submit(os.getpid)
 
-    def results(self, shares: Iterable[list[ItemT]]) -> Generator[ResultT, None, None]:
-        """Yield the result of each item of the shares, in order."""
+    def results(
+        self,
+        shares: Iterable[list[ItemT]],
+        work: Callable[[WorkerT, ItemT], ResultT],
+    ) -> Generator[ResultT, None, None]:
+        """Yield what a function makes of each item of the shares, in order."""
         executor = self._executor
         if executor is None:
             for item in chain.from_iterable(shares):
-                yield self._worker.result(item)
+                yield work(self.worker, item)
             return
         # Items are listed, and results are kept, only some shares ahead of the output.
         pending: deque[Future[list[ResultT]]] = deque()
         for share in shares:
-            pending.append(executor.submit(_work_on_share, share))
+            pending.append(executor.submit(_work_on_share, work, share))
             if len(pending) > _SHARES_AHEAD * self._jobs:
                 yield from pending.popleft().result()
         while pending:
@@ -116,22 +121,28 @@ class WorkerPool(Generic[ItemT, ResultT]):
             self._executor.shutdown(cancel_futures=True)
 
 
-_worker: ResultMaker[Any, Any]
+_worker: Any
 
 
 def _begin_work(
-    parent: int, worker: ResultMaker[Any, Any], prepare: Callable[[], object] | None
+    parent: int, worker: WorkerT, prepare: Callable[[WorkerT], object] | None
 ) -> None:
     global _worker  # noqa: PLW0603  # what each process of a pool has
     if sys.platform == "linux":
         follow_parent(parent)
     if prepare is not None:
-        prepare()
+        prepare(worker)
     _worker = worker
 
 
-def _work_on_share(items: list[Any]) -> list[Any]:
-    return [_worker.result(item) for item in items]
+def _work_on_share(
+    work: Callable[[Any, ItemT], ResultT], items: list[ItemT]
+) -> list[ResultT]:
+    return [work(_worker, item) for item in items]
+
+
+def _result_of(worker: ResultMaker[ItemT, ResultT], item: ItemT) -> ResultT:
+    return worker.result(item)
 
 
 def results_of(
@@ -153,9 +164,9 @@ def results_of(
     try:
         # One by one in this process, so that each is printed before the next is read.
         if pool.is_started:
-            yield from pool.results(_shares_of(all_rows))
+            yield from pool.results(_shares_of(all_rows), _result_of)
         else:
-            yield from pool.results([row] for row in all_rows)
+            yield from pool.results(([row] for row in all_rows), _result_of)
     finally:
         pool.close()
 

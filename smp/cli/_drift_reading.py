@@ -1,0 +1,283 @@
+"""Which files the sides of ``smp drift`` have, and what was in each.
+
+Theory of operation. The objects of a fleet fall into granules: those of a cluster whose
+kind and name have one hash of ``PARTS``. All that may be one object is in one granule,
+so each can be paired without the others. A file is read in parts, by any process. What
+is known of it afterwards is small: of which clusters something was read, and a sum of
+the hashes of its objects for each granule. Two contents of a file with one sum for a
+granule have the same objects there. So a run that knows those sums of the last one
+looks only at the granules in which a sum has changed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterable, Iterator
+from hashlib import blake2b
+from typing import Final, TypeAlias
+
+import msgspec
+
+from smp.cli._drift_files import (
+    FleetInputs,
+    cluster_in,
+    folder_below,
+    is_compressed,
+    is_url,
+)
+from smp.cli._drift_gaps import ReadingGaps
+from smp.cli._drift_pairs import Parts
+from smp.cli._drift_records import (
+    SUFFIXES,
+    WITHOUT_START,
+    FilePart,
+    Granule,
+    Record,
+    RecordReader,
+    SideFile,
+    WatchEvents,
+    incomplete,
+    is_splittable,
+)
+from smp.cli._inputs import STDIN
+from smp.documents import Document
+from smp.errors import DocumentError
+
+# What a process reads at a time, in bytes.
+_SHARE: Final = 8 << 20
+# A compressed text becomes about so many times as long.
+_COMPRESSED: Final = 8
+_MASK: Final = (1 << 64) - 1
+_encode: Final = msgspec.msgpack.Encoder().encode
+# The sums of the objects of a file by cluster and part.
+Sums: TypeAlias = dict[str, dict[int, int]]
+
+
+class FileContent(msgspec.Struct):
+    """What was read of a file beside its objects.
+
+    ``is_sound`` says that all of it are objects; ``unstarted`` are the places at which
+    a watch of a cluster goes on without its beginning.
+    """
+
+    count: int = 0
+    # The objects that are paired, and their bytes.
+    kept: int = 0
+    size: int = 0
+    heard: set[str] = set()
+    listed: set[str] = set()
+    is_sound: bool = True
+    sums: Sums = {}
+    unstarted: list[tuple[str, str, int]] = []
+    events: WatchEvents = msgspec.field(default_factory=WatchEvents)
+
+    def add(self, record: Record) -> None:
+        """Add an object to the sums."""
+        cluster, part = record.granule
+        sums = self.sums.setdefault(cluster, {})
+        sums[part] = (sums.get(part, 0) + _hash_of(record)) & _MASK
+
+    def merge(self, other: FileContent) -> None:
+        """Add another part of the file."""
+        self.count += other.count
+        self.kept += other.kept
+        self.size += other.size
+        self.heard |= other.heard
+        self.listed |= other.listed
+        self.is_sound = self.is_sound and other.is_sound
+        self.events.merge(other.events)
+        for cluster, of_other in other.sums.items():
+            sums = self.sums.setdefault(cluster, {})
+            for part, value in of_other.items():
+                sums[part] = (sums.get(part, 0) + value) & _MASK
+
+    def finish(self) -> None:
+        """Keep of the events only where a watch has no beginning."""
+        self.unstarted = [*self.events.without_start()]
+        self.events = WatchEvents()
+
+    def granules(self) -> Iterator[Granule]:
+        """Yield the granules of the objects."""
+        for cluster, sums in self.sums.items():
+            for part in sums:
+                yield cluster, part
+
+    def changed(self, former: FileContent) -> Iterator[Granule]:
+        """Yield the granules in which another content of the file differs."""
+        for cluster, part in {*self.granules(), *former.granules()}:
+            mine, other = (each.sums.get(cluster, {}) for each in (self, former))
+            if mine.get(part) != other.get(part):
+                yield cluster, part
+
+
+class ReadShare(msgspec.Struct, frozen=True):
+    """Parts of files that one process reads.
+
+    ``number`` is the place among others; ``wanted`` are the granules whose objects are
+    kept, None for all; ``has_sums`` says that the sums are asked for.
+    """
+
+    number: int
+    parts: list[FilePart]
+    wanted: frozenset[Granule] | None = None
+    has_sums: bool = False
+
+
+class ReadResult(msgspec.Struct):
+    """What came of a share: of each part what was read, and what is wrong with it."""
+
+    contents: list[FileContent] = []
+    problems: list[str] = []
+    skipped: list[str] = []
+    gaps: list[tuple[bool, str, str]] = []
+
+
+def side_files(
+    inputs: FleetInputs, path: str, cluster: str, *, by_folder: bool, is_desired: bool
+) -> list[SideFile]:
+    """List the files of a side in the order of their names. Raises DocumentError.
+
+    ``cluster`` is that of objects that name none.
+    """
+    found: list[SideFile] = []
+    for file in inputs.files(path, SUFFIXES):
+        of_file = cluster_in(file)
+        if not of_file and by_folder and file != path:
+            of_file = folder_below(path, file)
+        found.append(
+            SideFile(file, of_file or cluster, is_desired, is_side=file == path)
+        )
+    return found
+
+
+def size_of(files: Iterable[SideFile]) -> int:
+    """Return about how many bytes local files have; others count nothing."""
+    total = 0
+    for file in files:
+        if file.path != STDIN and not is_url(file.path):
+            try:
+                size = os.path.getsize(file.path)  # noqa: PTH202  # without pathlib
+            except OSError:
+                continue
+            total += size * (_COMPRESSED if is_compressed(file.path) else 1)
+    return total
+
+
+def shares_of(
+    files: Iterable[SideFile],
+    *,
+    splits: bool,
+    wanted: frozenset[Granule] | None = None,
+    has_sums: bool = False,
+) -> Iterator[ReadShare]:
+    """Divide files into shares; with ``splits`` also one that has many lines."""
+    number, some, size = 0, list[FilePart](), 0
+    for file in files:
+        for part in _parts_of(file) if splits else [FilePart(file)]:
+            some.append(part)
+            size += (part.end - part.start) or size_of([file])
+            # One process has no use for shares; it reports what it found, though.
+            if size >= _SHARE:
+                yield ReadShare(number, some, wanted, has_sums)
+                number, some, size = number + 1, [], 0
+    if some:
+        yield ReadShare(number, some, wanted, has_sums)
+
+
+def _parts_of(file: SideFile) -> Iterator[FilePart]:
+    """Yield parts of a file of lines, each with whole lines; the whole of others."""
+    if size_of([file]) < 2 * _SHARE or not is_splittable(file):
+        yield FilePart(file)
+        return
+    start, line = 0, 1
+    with open(file.path, "rb") as stream:  # noqa: PTH123  # without pathlib
+        while block := stream.read(_SHARE):
+            rest = stream.readline()
+            end = start + len(block) + len(rest)
+            yield FilePart(file, start, end, line)
+            line += block.count(b"\n") + rest.count(b"\n")
+            start = end
+
+
+class ShareReader:
+    """Reads shares, and gives their objects to ``parts``."""
+
+    def __init__(self, inputs: FleetInputs, parts: Parts) -> None:
+        self._inputs = inputs
+        self._parts = parts
+
+    def read(self, share: ReadShare) -> ReadResult:
+        """Read a share. Raises DocumentError for a side that cannot be read."""
+        result = ReadResult()
+        for part in share.parts:
+            for _ in self.steps(share, part, result):
+                continue
+        return result
+
+    def steps(
+        self, share: ReadShare, part: FilePart, result: ReadResult
+    ) -> Generator[Record, None, None]:
+        """Read a part of a file, and yield what was read after each object."""
+        inputs, gaps, content = self._inputs, ReadingGaps(), FileContent()
+        result.contents.append(content)
+        reader = RecordReader(inputs, gaps, part)
+        is_desired = part.file.is_desired
+        try:
+            for record in reader.records():
+                self._parts.number = share.number
+                content.count += 1
+                if share.has_sums:
+                    content.add(record)
+                if share.wanted is None or record.granule in share.wanted:
+                    content.kept += 1
+                    content.size += len(record.text)
+                    self._parts.add(record, is_desired=is_desired)
+                yield record
+                if inputs.skipped or inputs.problems:
+                    self._take(result, content)
+        finally:
+            content.heard = {*gaps.heard}
+            content.listed, content.events = reader.listed, reader.events
+            self._take(result, content)
+            for cluster in gaps.clusters:
+                for reason in gaps.of(cluster, is_desired=is_desired):
+                    result.gaps.append((is_desired, cluster, reason))
+
+    def _take(self, result: ReadResult, content: FileContent) -> None:
+        """Move what was found wrong from the inputs to a result."""
+        for document, reason in self._inputs.skipped:
+            content.is_sound = False
+            result.skipped.append(f"{document.source}:{document.line}: {reason}")
+        self._inputs.skipped.clear()
+        for problem in self._inputs.new_problems():
+            content.is_sound = False
+            result.problems += problem.blocks
+
+
+def fail_unstarted(
+    contents: Iterable[FileContent], gaps: ReadingGaps
+) -> Iterator[DocumentError]:
+    """Yield what is wrong with watches of clusters of which no list was read."""
+    found = [*contents]
+    listed = {cluster for content in found for cluster in content.listed}
+    for content in found:
+        for cluster, source, line in content.unstarted:
+            if cluster not in listed:
+                error = incomplete(Document(None, source, line), WITHOUT_START)
+                gaps.add(cluster, str(error), is_desired=False)
+                yield error
+
+
+def _hash_of(record: Record) -> int:
+    """Return a hash of an object and of all that is known of it, but for its place."""
+    facts = (
+        record.api_version,
+        record.kind,
+        record.namespace,
+        record.name,
+        record.text,
+        record.last_applied,
+        record.error,
+        record.event,
+    )
+    return int.from_bytes(blake2b(_encode(facts), digest_size=8).digest())

@@ -1,0 +1,194 @@
+"""``smp drift --state``: a run costs what has changed, and finds what any run finds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+import pytest
+
+from smp.cli._drift_pairs import Parts
+from tests.support.command import Ran, run
+
+CLUSTERS: Final = ("eu-1", "eu-2", "us-1")
+SIDES: Final = ("--desired", "want", "--live", "live", "--by-folder")
+_NAMES: Final = tuple(f"name-{number}" for number in range(12))
+
+
+def config_map(name: str, value: str, version: int = 0) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": "shop"}
+    if version:
+        metadata |= {"uid": f"uid-{name}", "resourceVersion": str(version)}
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata,
+        "data": {"key": value},
+    }
+
+
+def rows_of(ran: Ran) -> list[dict[str, Any]]:
+    """Return the rows in an order, without what a state adds."""
+    rows = [json.loads(line) for line in ran.stdout.splitlines()]
+    kept = [row for row in rows if row.get("change") != "mended"]
+    for row in kept:
+        row.pop("change", None)
+        row.pop("since", None)
+    return sorted(kept, key=lambda row: json.dumps(row, sort_keys=True))
+
+
+def write_fleet(random: Random) -> None:
+    for cluster in CLUSTERS:
+        for side in ("want", "live"):
+            Path(side, cluster).mkdir(parents=True)
+        for name in _NAMES:
+            write_manifest(Path("want", cluster, f"{name}.json"), name, random)
+        write_lines(Path("live", cluster, "all.ndjson"), random)
+
+
+def write_manifest(path: Path, name: str, random: Random) -> None:
+    path.write_text(json.dumps(config_map(name, str(random.randrange(2)))))
+
+
+def write_lines(path: Path, random: Random) -> None:
+    lines = [
+        json.dumps(config_map(name, str(random.randrange(2)), random.randint(1, 9)))
+        for name in _NAMES
+        if random.randrange(9)
+    ]
+    path.write_text("\n".join(lines))
+
+
+def any_file(side: str, random: Random) -> Path:
+    files = sorted(path for path in Path(side).rglob("*") if path.is_file())
+    return random.choice(files or [Path(side, CLUSTERS[0], "other.ndjson")])
+
+
+# Each changes some file of a fleet.
+def change_value(random: Random) -> None:
+    path = any_file(random.choice(("want", "live")), random)
+    if path.exists():
+        path.write_text(path.read_text().replace('"key": "0"', '"key": "1"', 1))
+
+
+def cut_file(random: Random) -> None:
+    path = any_file("live", random)
+    if path.exists():
+        text = path.read_text()
+        path.write_text(text[: random.randrange(len(text) + 1)])
+
+
+def write_dump(random: Random) -> None:
+    write_lines(Path("live", random.choice(CLUSTERS), "all.ndjson"), random)
+
+
+def add_dump(random: Random) -> None:
+    """Add some objects once more, in a file of their own."""
+    write_lines(Path("live", random.choice(CLUSTERS), "more.ndjson"), random)
+
+
+def add_event(random: Random) -> None:
+    type_ = random.choice(("ADDED", "MODIFIED", "DELETED"))
+    obj = config_map(random.choice(_NAMES), "1", random.randint(10, 99))
+    with Path("live", random.choice(CLUSTERS), "watch.ndjson").open("a") as file:
+        file.write(json.dumps({"type": type_, "object": obj}) + "\n")
+
+
+def remove_file(random: Random) -> None:
+    any_file(random.choice(("want", "live")), random).unlink(missing_ok=True)
+
+
+def add_manifest(random: Random) -> None:
+    name = random.choice(_NAMES)
+    folder = Path("want", random.choice(CLUSTERS))
+    write_manifest(folder / f"{random.randrange(3)}.json", name, random)
+
+
+def add_other(random: Random) -> None:
+    """Add a file that has no manifest, or none that can be read."""
+    text = random.choice(("{broken", "{}", '{"apiVersion": "v1", "kind": "ConfigMap"}'))
+    Path("want", random.choice(CLUSTERS), "other.json").write_text(text)
+
+
+def move_lines(random: Random) -> None:
+    """Put a line before the others, so that all are at other places."""
+    path = any_file("live", random)
+    if path.exists():
+        line = json.dumps(config_map(f"extra-{random.randrange(3)}", "1", 3))
+        path.write_text(f"{line}\n{path.read_text()}")
+
+
+CHANGES: Final[tuple[Callable[[Random], None], ...]] = (
+    change_value,
+    change_value,
+    cut_file,
+    write_dump,
+    add_dump,
+    add_event,
+    remove_file,
+    add_manifest,
+    add_other,
+    move_lines,
+)
+
+
+def drift(*arguments: str) -> Ran:
+    return run("drift", "--jobs", "1", "-o", "ndjson", *SIDES, *arguments)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_run_with_a_state_finds_what_one_without_finds(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    random = Random(seed)
+    write_fleet(random)
+    for number in range(30):
+        with_state = drift("--state", "state.db")
+        without = drift()
+        found, expected = rows_of(with_state), rows_of(without)
+        differing = [
+            *(("only with a state", row) for row in found if row not in expected),
+            *(("only without", row) for row in expected if row not in found),
+        ]
+        assert differing == [], number
+        assert found == expected, number
+        assert with_state.exit_code == without.exit_code, number
+        for line in without.stderr.splitlines():
+            assert " objects: " in line or line in with_state.stderr, number
+        for _ in range(random.randrange(3)):
+            random.choice(CHANGES)(random)
+
+
+def test_a_changed_file_costs_what_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_fleet(Random(7))
+    added: list[str] = []
+    add = Parts.add
+
+    def counted(parts: Parts, record: Any, *, is_desired: bool) -> None:
+        added.append(record.name)
+        add(parts, record, is_desired=is_desired)
+
+    monkeypatch.setattr(Parts, "add", counted)
+    drift("--state", "state.db")
+    assert len(added) > len(CLUSTERS) * len(_NAMES)
+    added.clear()
+    drift("--state", "state.db")
+    assert added == []
+    Path("want", "eu-1", "name-3.json").write_text(
+        json.dumps(config_map("name-3", "changed"))
+    )
+    # A file that is no manifest costs nothing but itself.
+    Path("want", "eu-1", "values.json").write_text("{}")
+    ran = drift("--state", "state.db")
+    assert {*added} == {"name-3"}
+    assert [row["name"] for row in rows_of(ran) if row.get("paths")].count("name-3")
+    added.clear()
+    drift("--state", "state.db")
+    assert added == []
