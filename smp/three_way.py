@@ -337,8 +337,12 @@ class _StrategicApply(_Apply):
             result = strategic.apply_patch(live, patch, schema)
         # Where nothing is to be deleted, nothing can be left.
         applied = base if base and computed.deletes else {}
+        rest = drop_status(result, manifest, schema, live)
+        if rest is not result:
+            # A server does not look at it, and a patch without it does the same.
+            result = rest
+            patch = {name: patch[name] for name in patch if name != "status"}
         kept = drop_by_strategy(result, schema, live)
-        kept = drop_status(kept, manifest, schema, live)
         unmet = strategic.unmet_paths(applied, manifest, kept, schema, computed.met)
         # What kubectl sends besides changes nothing.
         kubectl_patch = strategic.add_whole_objects(
@@ -432,15 +436,19 @@ class _CustomApply(_Apply):
             again = local_merge(base, manifest, update.object, schema)
             difference = changed_members(update.object, again.object, schema)
             unmet = tuple(strategic.leaf_paths(difference, update.object, schema))
+        result = drop_status(update.object, manifest, schema, live)
+        if result is not update.object:
+            difference = changed_members(result, update.object, schema)
+            unmet += tuple(strategic.leaf_paths(difference, result, schema))
         # What the normalization of unions changed is in the patch as all else.
-        form = form_of(live, update.object, schema)
+        form = form_of(live, result, schema)
         reason = form.reason
         if not schema.is_custom:
             reason = f"merged by RFC 7396, as the kind has no schema; {reason}"
         return _Merged(
             kubectl_patch,
             form.patch,
-            update.object,
+            result,
             update,
             unmet,
             tuple([ApplyWarning(_WHOLE, path, _NO_IDENTITY) for path in merge.whole]),

@@ -178,22 +178,26 @@ def find_changed_immutable_fields(
     filled = new
     if kind in _DEPENDING_DEFAULTS and not is_stored:
         filled = with_defaults(stored(new, schema, old), schema, old=old)
-    found = [*_compare_objects(kind, old, filled)]
-    if len([*_compare_objects(kind, old, filled, of_both=True)]) == len(found):
+    found = [*find_immutable_changes(kind, old, filled)]
+    if len([*find_immutable_changes(kind, old, filled, of_both=True)]) == len(found):
         return tuple(found)
     # What is written otherwise, or left out, may be the same as it is stored.
     before = with_defaults(stored(old, schema), schema)
     after = with_defaults(stored(new, schema), schema, old=before)
     # Values are shown as they were written.
-    written = {each.path: each for each in _compare_objects(kind, old, new)}
-    as_filled = _compare_objects(kind, before, after)
+    written = {each.path: each for each in find_immutable_changes(kind, old, new)}
+    as_filled = find_immutable_changes(kind, before, after)
     return tuple(written.get(each.path, each) for each in as_filled)
 
 
-def _compare_objects(
+def find_immutable_changes(
     kind: tuple[str, str], old: JSONObject, new: JSONObject, *, of_both: bool = False
 ) -> Iterator[Violation]:
-    """Compare two objects; with ``of_both`` by table, and only in what both have."""
+    """Yield a violation for each immutable field that differs between two objects.
+
+    They are compared as they are, without defaults. With ``of_both`` it is asked by
+    table, and only in what both have.
+    """
     for each in rules_by_kind().get(kind, ()):
         above, last = each.steps[:-1], each.steps[-1]
         before = as_object(read_at(old, above)).get(last, ABSENT)

@@ -50,7 +50,7 @@ from smp._values.values import (
 )
 from smp.errors import ApplyWarning, UnionError
 from smp.paths import Path
-from smp.schema.model import AnyType, Schema
+from smp.schema.model import AnyType, ObjectType, Schema
 from smp.schema.plan import Interests, Plan, plan_of
 from smp.schema.walk import Rule, Walk
 from smp.unions import (
@@ -297,8 +297,7 @@ def predict_refusals(
         before = as_stored(old, None, schema, profile=profile)
         for violation in find_violations(None, before, schema):
             unique.pop((violation.code, str(violation.path)), None)
-    # The rules of a definition and those of an update may say the same.
-    return tuple({str(violation): violation for violation in unique.values()}.values())
+    return tuple(unique.values())
 
 
 def normalize_before_defaults(
@@ -423,17 +422,18 @@ def put_at_rest(
 def drop_status(
     obj: JSONObject, asked: JSONObject, schema: Schema, old: JSONObject | None = None
 ) -> JSONObject:
-    """Return an object of a built-in kind with the status that its server keeps.
+    """Return an object with the status that its server keeps.
 
-    Only the subresource writes a status. What tools generate into a manifest, such as
-    ``status: {loadBalancer: {}}``, is left: ``asked`` is the manifest, and it asks for
-    nothing. Go: PrepareForCreate and PrepareForUpdate.
+    Where there is a subresource for it, only that writes a status. What tools generate
+    into a manifest, such as ``status: {loadBalancer: {}}``, is left: ``asked`` is the
+    manifest, and it asks for nothing. Go: PrepareForCreate and PrepareForUpdate.
     """
     kind = (schema.api_version.rpartition("/")[0], schema.kind)
     creates_with_status = old is None and kind in _KEEPS_STATUS
-    if not schema.kind or schema.is_custom or isinstance(schema.type, AnyType):
+    if creates_with_status or not _has_status_subresource(schema):
         return obj
-    if creates_with_status or not _asks_for_anything(asked.get("status")):
+    is_removed = old is not None and "status" in old and "status" not in obj
+    if not is_removed and not asks_for_anything(asked.get("status")):
         return obj
     rest = {name: value for name, value in obj.items() if name != "status"}
     if old is not None and "status" in old:
@@ -441,7 +441,17 @@ def drop_status(
     return rest
 
 
-def _asks_for_anything(value: JSON) -> bool:
+def _has_status_subresource(schema: Schema) -> bool:
+    if schema.structural is not None:
+        return schema.subresources.get("status") is not None
+    type_ = schema.type
+    # Of a custom resource in the OpenAPI of a cluster it is not known.
+    if not schema.kind or schema.is_custom or not isinstance(type_, ObjectType):
+        return False
+    return type_.field("status") is not None and not type_.no_status
+
+
+def asks_for_anything(value: JSON) -> bool:
     """Tell whether a value has a leaf that is not the zero value of its type."""
     pending: JSONArray = [value]
     while pending:

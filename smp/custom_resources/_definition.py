@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
+from smp._storage.immutable import find_immutable_changes
 from smp._values import names
 from smp._values.plain import over_json, require_object, require_object_or_none
 from smp._values.values import (
@@ -29,7 +30,6 @@ from smp.custom_resources._definition_rules import (
     SPEC,
     find_approval_violations,
     find_column_violations,
-    find_immutable_violations,
     find_selectable_violations,
     find_spec_violations,
     find_storage_violations,
@@ -61,6 +61,7 @@ from smp.violations import Violation, invalid, require
 # False is not the same as absent there.
 _KEPT: Final = ("default", PRESERVE)
 _NAME: Final = Path(("metadata", "name"))
+_KIND: Final = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
 
 @over_json("the CustomResourceDefinition", "definition", "old")
@@ -127,15 +128,7 @@ class _Judge:
         before = None if self._old is None else as_object(former.get("metadata"))
         yield from find_approval_violations(metadata, before, group)
         if self._old is not None:
-            conditions = as_list(as_object(former.get("status")).get("conditions"))
-            is_established = any(
-                as_object(each).get("type") == "Established"
-                and as_object(each).get("status") == "True"
-                for each in conditions
-            )
-            yield from find_immutable_violations(
-                as_object(former.get("spec")), self._spec, is_established=is_established
-            )
+            yield from find_immutable_changes(_KIND, self._old, self._definition)
 
     def _is_shared(self, field: str) -> bool:
         """Tell whether all versions have the same (Go: conversion.go)."""

@@ -13,13 +13,11 @@ from urllib.parse import urlsplit
 
 from smp._values import names
 from smp._values.values import (
-    JSON,
     JSONArray,
     JSONObject,
     as_list,
     as_object,
     as_text,
-    same,
 )
 from smp.custom_resources._field_paths import find_field, read_field_path
 from smp.custom_resources._table import SchemaPlace
@@ -155,6 +153,7 @@ def find_storage_violations(
     """Go: ValidateCustomResourceDefinitionStoredVersions.
 
     ``stored`` are those of before; the storage version comes to them (Go: Prepare).
+    Those that are missing now are a change that smp._storage.update_rules refuses.
     """
     marked: JSONArray = [each.get("name") for each in versions if _stores(each)]
     stored = [*stored, *[name for name in marked[:1] if name not in stored]]
@@ -169,14 +168,6 @@ def find_storage_violations(
             left = [each for each in left if each != name]
         elif _stores(version):
             yield invalid(_STORED, stored, f"must have the storage version {name}")
-    for name in left:
-        detail = (
-            f"missing from spec.versions; {name} was previously a storage version, and"
-            " must remain in spec.versions until a storage migration ensures no data"
-            f" remains persisted in {name} and removes {name} from"
-            " status.storedVersions"
-        )
-        yield invalid(_STORED / stored.index(name), name, detail)
 
 
 def _find_name_violations(defined: JSONObject) -> Iterator[Violation]:
@@ -356,20 +347,3 @@ def _is_split(url: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def find_immutable_violations(
-    old: JSONObject, new: JSONObject, *, is_established: bool
-) -> Iterator[Violation]:
-    """Go: validateCustomResourceDefinitionSpecUpdate."""
-    fields: list[tuple[str, ...]] = [("group",), ("names", "plural")]
-    if is_established:
-        fields += [("scope",), ("names", "kind")]
-    for steps in fields:
-        before: JSON = old
-        after: JSON = new
-        for step in steps:
-            before, after = as_object(before).get(step), as_object(after).get(step)
-        if not same(before, after):
-            path = Path((*SPEC.steps, *steps))
-            yield invalid(path, after, "field is immutable")

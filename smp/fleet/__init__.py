@@ -13,13 +13,9 @@ _managers.py (who owns a path), _additions.py (what was added by hand), _objects
 
 from __future__ import annotations
 
-from smp.fleet._columns import (
-    INPUT_COLUMNS,
-    OUTPUT_SCHEMA,
-    by_bytes,
-    json_column,
-    text_column,
-)
+from smp.fleet._columns import INPUT_COLUMNS, OUTPUT_SCHEMA, by_bytes
+from smp.fleet._columns import json_column as json_column
+from smp.fleet._columns import text_column as text_column
 from smp.fleet._compare import compare
 from smp.fleet._rows import VERDICTS, Outcome, Verdict
 
@@ -31,6 +27,4 @@ __all__ = [
     "Verdict",
     "by_bytes",
     "compare",
-    "json_column",
-    "text_column",
 ]

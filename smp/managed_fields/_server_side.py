@@ -21,7 +21,7 @@ Then a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
 from typing import Any, Final
@@ -40,6 +40,7 @@ from smp._storage.update import (
     Update,
     UpdateRequest,
     as_stored,
+    asks_for_anything,
     fill_in,
     normalize_update,
     put_at_rest,
@@ -95,6 +96,7 @@ from smp.unions import Change, profile_named
 from smp.violations import Violation
 
 _SCALE: Final = "Scale"
+_STATUS: Final = Path(("status",))
 # The code of a violation that is one of an enum, and of no union.
 _ENUM: Final = "unsupported-value"
 # Go: skipNonAppliedManager.
@@ -402,10 +404,17 @@ class _ServerSideApply:
             written,
             written is not self.live,
             update.changes,
-            update.warnings,
+            (*update.warnings, *self._warnings()),
             violations,
             self.remark_on(written, force=self.applier.force),
         )
+
+    def _warnings(self) -> Iterator[ApplyWarning]:
+        """Yield what a server drops of the configuration without a word."""
+        asked = self.applied.get("status")
+        if self.not_written.has(_STATUS) and asks_for_anything(asked):
+            sentence = "a server drops it; only the subresource status writes it"
+            yield ApplyWarning("ignored-status", _STATUS, sentence)
 
     def remark_on(
         self,

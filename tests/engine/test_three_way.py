@@ -9,6 +9,7 @@ import pytest
 
 import smp
 from smp import _strategic as strategic
+from smp import merge_patch
 from smp._storage.typed_storage import stored
 from smp._strategic import unknown_field_warnings
 from smp._values.last_applied import LAST_APPLIED
@@ -446,4 +447,64 @@ def test_a_field_that_the_server_keeps_as_it_is_is_unmet() -> None:
         found = [str(path) for path in result.unmet]
         if found != unmet:
             failures.append((kind, modified, found))
+        # The patch leads there, and nothing is predicted that no server stores.
+        if "status" in "".join(unmet):
+            assert same(as_object(result.object).get("status"), live.get("status"))
+            assert "status" not in result.patch
+        assert same(smp.apply_patch(live, result.patch, schema), result.object)
     assert not failures
+
+
+SPEC_OF_THING: JSONObject = {
+    "type": "object",
+    "properties": {"a": {"type": "integer"}},
+}
+
+
+def test_a_status_is_dropped_where_the_definition_has_the_subresource() -> None:
+    # Go: apiextensions-apiserver, customResourceStrategy.PrepareForUpdate.
+    status: JSONObject = {"type": "object", "properties": {"b": {"type": "integer"}}}
+    live: JSONObject = {"spec": {"a": 1}, "status": {"b": 1}}
+    modified: JSONObject = {"spec": {"a": 2}, "status": {"b": 2}}
+    rows: tuple[tuple[JSONObject, JSONObject, list[str]], ...] = (
+        ({"status": {}}, {"b": 1}, ["status.b"]),
+        ({}, {"b": 2}, []),
+    )
+    for subresources, kept, unmet in rows:
+        version: JSONObject = {"name": "v1", "served": True, "storage": True}
+        version["subresources"] = subresources
+        properties: JSONObject = {"spec": SPEC_OF_THING, "status": status}
+        version["schema"] = {
+            "openAPIV3Schema": {"type": "object", "properties": properties}
+        }
+        names: JSONObject = {"plural": "things", "kind": "Thing"}
+        definition: JSONObject = {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "spec": {"group": "example.com", "names": names, "versions": [version]},
+        }
+        schema = smp.Catalog.from_crd(definition).schema("example.com/v1", "Thing")
+        result = smp.three_way_apply(live, modified, live, schema)
+        assert same(result.object, {"spec": {"a": 2}, "status": kept})
+        assert [str(path) for path in result.unmet] == unmet
+        assert merge_patch.apply(live, result.patch) == result.object
+
+
+def test_a_server_side_apply_tells_of_a_status_that_the_server_drops() -> None:
+    schema = smp.kubernetes().schema("apps/v1", "Deployment")
+    head: JSONObject = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "a"},
+    }
+    rows: tuple[tuple[JSONObject, str, list[str]], ...] = (
+        ({"replicas": 3}, "", ["ignored-status"]),
+        ({"replicas": 3}, "status", []),
+        ({}, "", []),
+    )
+    for status, subresource, codes in rows:
+        sent: JSONObject = {**head, "status": status}
+        result = smp.server_side_apply(
+            head, sent, schema, manager="m", subresource=subresource
+        )
+        assert [warning.code for warning in result.warnings] == codes
