@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from smp.cluster.plan.discovery import DiscoveredResource
 from smp.cluster.plan.exchange import PlannedRequest, Response
 from smp.cluster.plan.pruning import listed
 from smp.documents import dump_yaml
+from smp.errors import DocumentError
 from smp.server.settings import Settings
 from smp.testing import KubernetesApi
 from tests.support.command import Ran, run
@@ -190,3 +192,29 @@ def test_a_page_that_is_too_old_is_followed_by_the_rest() -> None:
     found = drive.run(listed(resource, "default", ""), answer, parallel=1)
     assert [each["n"] for each in found] == [1, 2]
     assert asked == ["", "old", "now"]
+
+
+def send_back(answer: Response, _request: PlannedRequest) -> Response:
+    return answer
+
+
+def test_an_answer_that_is_no_list_is_not_an_empty_one() -> None:
+    """As of a proxy that answers for a server; Go prints no items as null."""
+    resource = DiscoveredResource("", "v1", "ConfigMap", "configmaps", namespaced=True)
+    failures: list[str] = []
+    for text, is_list in (
+        ("{}", False),
+        ('{"kind": "Status", "status": "Success"}', False),
+        ('{"kind": "ConfigMapList", "items": {}}', False),
+        ('{"kind": "ConfigMapList", "items": null}', True),
+        ('{"kind": "ConfigMapList", "items": []}', True),
+    ):
+        answer = Response(200, (), text.encode())
+        plan = listed(resource, "default", "")
+        try:
+            found = drive.run(plan, partial(send_back, answer), parallel=1)
+        except DocumentError:
+            found = None
+        if found != ([] if is_list else None):
+            failures.append(text)
+    assert failures == []

@@ -5,10 +5,11 @@ Go: k8s.io/kubectl/pkg/cmd/apply/prune.go and pkg/util/prune.
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import Final
 
 from smp._values.last_applied import LAST_APPLIED
-from smp._values.values import JSONObject, as_list, as_object, as_text
+from smp._values.values import ABSENT, JSONObject, as_list, as_object, as_text
 from smp.cluster.plan.client_side import ApplyTarget, delete_request
 from smp.cluster.plan.discovery import DiscoveredResource, Discovery
 from smp.cluster.plan.exchange import Plan, PlannedRequest
@@ -17,7 +18,7 @@ from smp.cluster.plan.objects import Applied, Item
 from smp.cluster.plan.options import ApplyOptions
 from smp.cluster.plan.schemas import FREE_FORM, KindSchema
 from smp.cluster.plan.sending import JSON_TYPE, send, send_for_object
-from smp.errors import SmpError
+from smp.errors import DocumentError, SmpError
 
 # What is pruned without an allowlist. Go: defaultNamespacedPruneResources and
 # defaultNonNamespacedPruneResources.
@@ -65,6 +66,13 @@ def listed(
             # The page is too old, and the rest is listed as it is now.
             more = error.resume
             continue
+        # A proxy may answer for a server. Go prints a list without items as null.
+        if not isinstance(answer.get("items", ABSENT), list | NoneType):
+            raise DocumentError(
+                "the answer of the server is no list of objects",
+                code="unreadable",
+                source=path,
+            )
         for item in map(as_object, as_list(answer.get("items"))):
             # The items of a list leave out what the list says of all of them.
             kind: JSONObject = {
