@@ -14,8 +14,8 @@ from starlette.types import ASGIApp
 
 from smp.errors import SmpError
 from smp.handler import MethodNotAllowedError
+from smp.server.endpoints.answers import error_response
 from smp.server.endpoints.middleware import RequestMiddleware
-from smp.server.endpoints.responses import error_response
 from smp.server.endpoints.routes import routes
 from smp.server.errors import UnknownResourceError
 from smp.server.registry.deletion import prepare, sweep

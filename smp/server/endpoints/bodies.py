@@ -15,8 +15,8 @@ from smp.documents import read_one
 from smp.errors import SmpError
 from smp.handler import StatusError, TooLargeError, UnsupportedMediaTypeError
 from smp.handler.headers import read_header
+from smp.server.endpoints.answers import JSON_TYPE, YAML_TYPE, media_type
 from smp.server.endpoints.call import Call
-from smp.server.endpoints.negotiation import JSON_TYPE, YAML_TYPE, media_type
 
 # An escaped pair of surrogates, another escaped one (the group), and any escape.
 _ESCAPES: Final = re.compile(

@@ -16,12 +16,12 @@ from smp.handler.headers import read_header
 from smp.managed_fields import Serving
 from smp.schema.structural import add_schema_defaults
 from smp.server.admission import AdmissionReviewer, find_admission
+from smp.server.endpoints.answers import AnswerFormat, media_type, negotiate
 from smp.server.endpoints.list_options import ListOptions
-from smp.server.endpoints.negotiation import AnswerFormat, media_type, negotiate
 from smp.server.metrics import Labels
 from smp.server.objects import addresses, subresources
-from smp.server.objects.daemon_sets import DAEMON_SETS, count
 from smp.server.objects.resources import Resource
+from smp.server.objects.workloads import DAEMON_SETS, count
 from smp.server.registry.kinds import Kind
 from smp.server.registry.state import ServerState
 from smp.server.registry.target import Target

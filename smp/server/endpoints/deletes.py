@@ -10,11 +10,11 @@ from starlette.responses import Response
 from smp._values import codec
 from smp._values.values import JSONObject
 from smp.handler import NotFoundError
+from smp.server.endpoints.answers import respond
 from smp.server.endpoints.bodies import read_delete_options
 from smp.server.endpoints.call import Call
 from smp.server.endpoints.lists import Selected, select, store_list
 from smp.server.endpoints.rendering import object_response
-from smp.server.endpoints.responses import respond
 from smp.server.objects.deletion import DeleteOptions
 from smp.server.objects.metadata import metadata_of
 from smp.server.registry.deletion import remove

@@ -13,12 +13,12 @@ from starlette.types import ASGIApp
 from smp.errors import SmpError
 from smp.handler import MethodNotAllowedError, warning_headers
 from smp.server.endpoints import pods, reviews
+from smp.server.endpoints.answers import error_response
 from smp.server.endpoints.bodies import TooManyRequestsError
 from smp.server.endpoints.call import CALL, Call
 from smp.server.endpoints.deletes import delete, delete_collection
 from smp.server.endpoints.lists import list_objects
 from smp.server.endpoints.objects import create, get
-from smp.server.endpoints.responses import error_response
 from smp.server.endpoints.updates import patch, update
 from smp.server.endpoints.watch import watch
 from smp.server.registry.objects import RelatedNotFoundError

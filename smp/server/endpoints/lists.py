@@ -9,6 +9,7 @@ import msgspec
 from starlette.responses import Response
 
 from smp._values.values import JSON, JSONObject
+from smp.server.endpoints.answers import respond
 from smp.server.endpoints.call import Call
 from smp.server.endpoints.list_options import (
     Continue,
@@ -20,10 +21,9 @@ from smp.server.endpoints.rendering import (
     render_table,
     seconds_to_render,
 )
-from smp.server.endpoints.responses import respond
 from smp.server.endpoints.reviews import components
 from smp.server.registry.envelope import make_served_list, metadata_only, unpack
-from smp.server.registry.snapshots import lost_revisions, snapshot
+from smp.server.registry.objects import lost_revisions, snapshot
 from smp.server.store import Stored, check_reached
 
 _COPY: Final = 5e-9  # seconds for each byte

@@ -14,10 +14,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from smp.errors import SmpError
 from smp.handler.headers import read_header
+from smp.server.endpoints.answers import error_response
 from smp.server.endpoints.auth import Guard
 from smp.server.endpoints.call import CALL, Call
 from smp.server.endpoints.dispatch import dispatch
-from smp.server.endpoints.responses import error_response
 from smp.server.registry.state import ServerState
 
 _LOG: Final = logging.getLogger("smp.server")

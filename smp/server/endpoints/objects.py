@@ -13,11 +13,11 @@ from smp._values import codec
 from smp._values.values import JSONObject
 from smp.errors import SmpError
 from smp.handler import AlreadyExistsError, Outcome, Refused, to_status
+from smp.server.endpoints.answers import error_response, status_response
 from smp.server.endpoints.bodies import read_object
 from smp.server.endpoints.call import Call
 from smp.server.endpoints.list_options import number
 from smp.server.endpoints.rendering import object_response
-from smp.server.endpoints.responses import error_response, status_response
 from smp.server.errors import InvalidError
 from smp.server.objects import subresources
 from smp.server.objects.metadata import metadata_of

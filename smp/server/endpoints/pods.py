@@ -17,10 +17,10 @@ from smp._values.label_selectors import parse_label_selector
 from smp._values.values import JSON, JSONObject, as_object, as_text
 from smp.handler import ModifiedError, StatusError, aretry, to_status
 from smp.paths import Path
+from smp.server.endpoints.answers import respond, status_response
 from smp.server.endpoints.bodies import read_object
 from smp.server.endpoints.call import Call
 from smp.server.endpoints.list_options import number
-from smp.server.endpoints.responses import respond, status_response
 from smp.server.errors import InvalidError, invalid
 from smp.server.objects.deletion import DeleteOptions
 from smp.server.objects.fields import objects_in, value_at
@@ -28,8 +28,13 @@ from smp.server.objects.metadata import metadata_of, set_metadata, timestamp
 from smp.server.objects.selectors import selector_text
 from smp.server.registry.deletion import remove
 from smp.server.registry.envelope import unpack
-from smp.server.registry.objects import ATTEMPTS, RelatedNotFoundError, find, replace
-from smp.server.registry.snapshots import snapshot
+from smp.server.registry.objects import (
+    ATTEMPTS,
+    RelatedNotFoundError,
+    find,
+    replace,
+    snapshot,
+)
 from smp.server.registry.target import Target
 from smp.server.store import Stored
 

@@ -11,9 +11,8 @@ from starlette.responses import Response
 from smp._values import codec
 from smp._values.values import JSONObject, as_object
 from smp.documents import dump_yaml
+from smp.server.endpoints.answers import YAML_TYPE, respond
 from smp.server.endpoints.call import Call
-from smp.server.endpoints.negotiation import YAML_TYPE
-from smp.server.endpoints.responses import respond
 from smp.server.objects.tables import parse_include, scale_columns, table
 from smp.server.registry.envelope import metadata_only
 

@@ -24,10 +24,10 @@ from smp.errors import SmpError
 from smp.handler import NotFoundError, Refused
 from smp.paths import Path
 from smp.server.admission import USER
+from smp.server.endpoints.answers import status_response
 from smp.server.endpoints.bodies import read_object
 from smp.server.endpoints.call import Call
 from smp.server.endpoints.rendering import object_response
-from smp.server.endpoints.responses import status_response
 from smp.server.errors import InvalidError, invalid
 from smp.server.objects.fields import value_at
 from smp.server.objects.metadata import metadata_of, timestamp

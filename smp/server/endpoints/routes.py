@@ -15,8 +15,7 @@ from smp._values import codec
 from smp._values.values import JSONObject
 from smp.errors import SmpError
 from smp.server import openapi
-from smp.server.endpoints.negotiation import JSON_TYPE
-from smp.server.endpoints.responses import respond
+from smp.server.endpoints.answers import JSON_TYPE, respond
 from smp.server.metrics import CONTENT_TYPE
 from smp.server.objects import discovery
 from smp.server.registry.state import ServerState

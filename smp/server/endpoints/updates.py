@@ -32,6 +32,7 @@ from smp.managed_fields import (
 from smp.paths import Path
 from smp.schema.model import Schema
 from smp.schema.structural import add_schema_defaults
+from smp.server.endpoints.answers import status_response
 from smp.server.endpoints.bodies import read_object, read_patch
 from smp.server.endpoints.call import Call
 from smp.server.endpoints.objects import (
@@ -42,7 +43,6 @@ from smp.server.endpoints.objects import (
     subresource_body,
 )
 from smp.server.endpoints.rendering import object_response
-from smp.server.endpoints.responses import status_response
 from smp.server.objects import metadata, subresources
 from smp.server.registry.admission import admit_change
 from smp.server.registry.allocation import completed

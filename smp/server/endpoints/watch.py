@@ -21,7 +21,7 @@ from smp.server.endpoints.call import Call
 from smp.server.endpoints.list_options import ListOptions, key_prefix
 from smp.server.endpoints.rendering import render, seconds_to_render
 from smp.server.registry.envelope import served, unpack
-from smp.server.registry.snapshots import lost_revisions, snapshot
+from smp.server.registry.objects import lost_revisions, snapshot
 from smp.server.store import Event, Stored, check_reached
 from smp.wire import encode
 

@@ -28,9 +28,9 @@ from smp.server.errors import (
 )
 from smp.server.objects.fields import objects_in, value_at
 from smp.server.objects.metadata import metadata_of, set_metadata
-from smp.server.objects.pods import quality
 from smp.server.objects.resources import FieldPath, Resource, ScalePaths
 from smp.server.objects.selectors import selector_text
+from smp.server.objects.workloads import quality
 
 SCALE_API_VERSION: Final = "autoscaling/v1"
 # The metadata that a Scale has in common with its object.

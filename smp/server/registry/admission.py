@@ -20,11 +20,11 @@ from smp.handler.admission import describe_unevaluated, find_expression_violatio
 from smp.schema.structural import add_schema_defaults, make_numbers_whole, prune
 from smp.server.errors import raise_invalid
 from smp.server.objects import crds, metadata
-from smp.server.objects.daemon_sets import DAEMON_SETS, count
 from smp.server.objects.events import find_event_violations
 from smp.server.objects.metadata import metadata_of, set_metadata
 from smp.server.objects.resources import Resource, Resources
 from smp.server.objects.warnings import warnings_of
+from smp.server.objects.workloads import DAEMON_SETS, count
 from smp.server.registry.kinds import Kind
 from smp.server.registry.target import CRDS, NAMESPACES
 

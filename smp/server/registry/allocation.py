@@ -14,11 +14,11 @@ from smp.handler import ForbiddenError, InvalidError
 from smp.paths import Path
 from smp.server.errors import invalid
 from smp.server.objects import addresses as service_addresses
-from smp.server.objects import jobs, pods
+from smp.server.objects import workloads
 from smp.server.objects.fields import value_at
 from smp.server.objects.metadata import metadata_of
 from smp.server.registry.envelope import unpack
-from smp.server.registry.snapshots import snapshot
+from smp.server.registry.objects import snapshot
 from smp.server.registry.state import ServerState
 from smp.server.registry.target import Target
 
@@ -38,21 +38,21 @@ async def completed(
         case ("", "services"):
             return await _service(state, target, obj)
         case ("", "pods") if is_new:
-            obj = pods.set_priority(obj, await _priority(state, obj))
-            return pods.set_quality(pods.add_tolerations(obj))
+            obj = workloads.set_priority(obj, await _priority(state, obj))
+            return workloads.set_quality(workloads.add_tolerations(obj))
         case ("", "pods"):
-            return pods.add_tolerations(obj)
+            return workloads.add_tolerations(obj)
         case ("batch", "jobs") if is_new:
-            return jobs.set_selector(obj)
+            return workloads.set_selector(obj)
         case ("", "nodes") if is_new:
             # A new node is not ready yet. A client that sets the taint itself is not
             # overruled.
             spec = as_object(obj.get("spec"))
             taints = as_list(spec.get("taints"))
             keys = [as_object(taint).get("key") for taint in taints]
-            if pods.NOT_READY["key"] in keys:
+            if workloads.NOT_READY["key"] in keys:
                 return obj
-            return {**obj, "spec": {**spec, "taints": [*taints, pods.NOT_READY]}}
+            return {**obj, "spec": {**spec, "taints": [*taints, workloads.NOT_READY]}}
         case _:
             return obj
 

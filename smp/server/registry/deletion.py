@@ -32,8 +32,8 @@ from smp.server.registry.objects import (
     find,
     insert,
     replace,
+    snapshot,
 )
-from smp.server.registry.snapshots import snapshot
 from smp.server.registry.state import ServerState
 from smp.server.registry.target import NAMESPACES, Target
 from smp.server.store import ChangedError, Stored

@@ -5,16 +5,19 @@ All stores have the same contract, that of ``Store``.
 
 from __future__ import annotations
 
-from smp.server.store.errors import (
+from smp.server.store.model import (
     ChangedError,
+    Event,
     Expired,
     FutureRevisionError,
     OutcomeUnknownError,
+    Page,
+    Store,
+    Stored,
     StoreError,
     ValueTooLargeError,
     check_reached,
 )
-from smp.server.store.model import Event, Page, Store, Stored
 from smp.server.store.opening import open_store
 
 __all__ = [

@@ -17,7 +17,7 @@ import httpx
 import msgspec
 
 from smp.errors import SmpError
-from smp.server.store.errors import (
+from smp.server.store.model import (
     ClosedError,
     Expired,
     FutureRevisionError,

@@ -14,9 +14,18 @@ from typing import Any, Final
 from smp.errors import SmpError
 from smp.server.store._etcd_client import Client, Endpoints, KeyValue, WatchEvent
 from smp.server.store._keys import decode, encode, key_range
-from smp.server.store.errors import ChangedError, Expired, StoreError, check_reached
 from smp.server.store.history import HISTORY, PROGRESS, Batch, Follower
-from smp.server.store.model import Event, Page, Stored, Writes, change_event
+from smp.server.store.model import (
+    ChangedError,
+    Event,
+    Expired,
+    Page,
+    Stored,
+    StoreError,
+    Writes,
+    change_event,
+    check_reached,
+)
 
 _LOG: Final = logging.getLogger("smp.server")
 _TIMEOUT: Final = 5.0  # seconds

@@ -26,14 +26,15 @@ from operator import attrgetter
 from time import monotonic
 from typing import Final, Protocol, TypeAlias
 
-from smp.server.store.errors import (
+from smp.server.store.model import (
+    FIRST_REVISION,
     ClosedError,
+    Event,
     Expired,
     FutureRevisionError,
     StoreError,
     check_reached,
 )
-from smp.server.store.model import FIRST_REVISION, Event
 
 # Changes in order, and the revision up to which they are complete.
 Batch: TypeAlias = tuple[Sequence[Event], int]

@@ -6,15 +6,18 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
-from smp.server.store.errors import ChangedError, ClosedError, Expired, check_reached
 from smp.server.store.history import HISTORY, PROGRESS, Log, watch
 from smp.server.store.model import (
     FIRST_REVISION,
+    ChangedError,
+    ClosedError,
     Event,
+    Expired,
     Page,
     Stored,
     Writes,
     change_event,
+    check_reached,
 )
 
 

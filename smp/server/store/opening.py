@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from smp.server.store.errors import StoreError
 from smp.server.store.history import HISTORY, PROGRESS
 from smp.server.store.memory import MemoryStore
-from smp.server.store.model import Store
+from smp.server.store.model import Store, StoreError
 from smp.server.store.sqlite import SQLiteStore
 
 

@@ -28,16 +28,20 @@ from time import monotonic, sleep
 from typing import Final
 
 from smp.server.store._keys import decode, encode, following, key_range
-from smp.server.store.errors import (
+from smp.server.store.history import HISTORY, PROGRESS, Batch, Follower, wait
+from smp.server.store.model import (
     ChangedError,
     ClosedError,
+    Event,
     Expired,
     OutcomeUnknownError,
+    Page,
+    Stored,
     StoreError,
+    Writes,
+    change_event,
     check_reached,
 )
-from smp.server.store.history import HISTORY, PROGRESS, Batch, Follower, wait
-from smp.server.store.model import Event, Page, Stored, Writes, change_event
 
 _BUSY: Final = 5.0  # seconds to wait for another process that opens the file
 _PATIENCE: Final = 20.0  # seconds to wait for the transactions of other processes

@@ -22,10 +22,10 @@ from smp.server.errors import (
     invalid,
     raise_invalid,
 )
-from smp.server.objects.crds._printer_columns import columns, is_supported
 from smp.server.objects.crds._spec import Crd, Version, read
 from smp.server.objects.crds._union_rules import UNIONS, drop_unions, union_problems
 from smp.server.objects.crds._work import weight
+from smp.server.objects.crds.printer_columns import columns, is_supported
 from smp.server.objects.fields import value_at
 from smp.server.objects.overlays import add_fitting_rows, check_kinds
 from smp.server.objects.resources import Resource, ScalePaths, api_version

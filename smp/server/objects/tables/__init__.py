@@ -6,8 +6,13 @@ Tables").
 
 from __future__ import annotations
 
-from smp.server.objects.tables._bundled import columns_of, scale_columns
-from smp.server.objects.tables._table import Include, parse_include, table
+from smp.server.objects.tables._bundled import (
+    Include,
+    columns_of,
+    parse_include,
+    scale_columns,
+    table,
+)
 from smp.server.objects.tables.columns import Column
 
 __all__ = [

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from functools import cache, partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -21,18 +21,83 @@ from msgspec.structs import replace
 from smp._storage.typed_storage import convert
 from smp._values.values import JSON, JSONObject, same
 from smp.schema.bundle import read_bundled_table
+from smp.server.errors import StatusError
+from smp.server.objects.metadata import metadata_of
 from smp.server.objects.resources import Resource
 from smp.server.objects.selectors import selector_text
-from smp.server.objects.tables import _cluster, _pods, _workloads
-from smp.server.objects.tables._cells import (
+from smp.server.objects.tables import _pods, _states
+from smp.server.objects.tables.columns import (
+    AGE,
+    NAME,
+    Cell,
+    Column,
     abridge,
     at,
     is_deleted,
     join,
     text_of,
+    time_since,
     values_at,
 )
-from smp.server.objects.tables.columns import AGE, NAME, Cell, Column, time_since
+
+Include: TypeAlias = Literal["None", "Metadata", "Object"]
+
+# What of each object a table has beside the cells; "" is an absent parameter.
+_INCLUDES: Final[dict[str, Include]] = {
+    "": "Metadata",
+    "None": "None",
+    "Metadata": "Metadata",
+    "Object": "Object",
+}
+
+
+def parse_include(text: str) -> Include:
+    """Read the query parameter ``includeObject``; the default is Metadata.
+
+    Raises StatusError.
+    """
+    include = _INCLUDES.get(text)
+    if include is None:
+        raise StatusError(
+            f"includeObject must be None, Metadata or Object, not {text!r}"
+        )
+    return include
+
+
+def table(
+    objects: Iterable[JSONObject],
+    columns: Iterable[Column],
+    *,
+    now: datetime,
+    include: Include = "Metadata",
+    metadata: JSONObject | None = None,
+) -> JSONObject:
+    """Return the Table of objects.
+
+    ``metadata`` is that of the list (resourceVersion, continue).
+    """
+    columns = tuple(columns)
+    rows: list[JSON] = []
+    for obj in objects:
+        row: JSONObject = {"cells": [column.cell(obj, now) for column in columns]}
+        # kubectl sorts rows by the metadata, and shows labels and namespaces of it.
+        if include == "Object":
+            row["object"] = obj
+        elif include == "Metadata":
+            row["object"] = {
+                "kind": "PartialObjectMetadata",
+                "apiVersion": "meta.k8s.io/v1",
+                "metadata": metadata_of(obj),
+            }
+        rows.append(row)
+    return {
+        "kind": "Table",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": metadata or {},
+        "columnDefinitions": [column.definition() for column in columns],
+        "rows": rows,
+    }
+
 
 Columns: TypeAlias = tuple[Column, ...]
 
@@ -147,7 +212,7 @@ def _cell(row: _Row) -> Cell:
     return cell if row.deleted or row.condition else show
 
 
-_MODULES: Final = (_pods, _workloads, _cluster)
+_MODULES: Final = (_pods, _states)
 
 
 def _show_by(row: _Row) -> Cell:
@@ -169,7 +234,7 @@ def _show_by(row: _Row) -> Cell:
     if row.selector:
         return lambda obj, _now: selector_text(at(obj, row.selector)) or absent
     if row.access_modes:
-        return lambda obj, _now: _cluster.access_modes(at(obj, row.access_modes))
+        return lambda obj, _now: _states.access_modes(at(obj, row.access_modes))
     if row.since:
         return lambda obj, now: _since(obj, row, now)
     return lambda obj, _now: _fill(row.form, obj)

@@ -24,7 +24,7 @@ from datetime import datetime
 import msgspec
 
 from smp._values.values import JSON, JSONObject
-from smp.server.objects.tables._cells import (
+from smp.server.objects.tables.columns import (
     NONE,
     at,
     integer_at,
@@ -32,8 +32,8 @@ from smp.server.objects.tables._cells import (
     is_true,
     objects_at,
     text_at,
+    time_since,
 )
-from smp.server.objects.tables.columns import time_since
 
 
 class _Summary(msgspec.Struct, frozen=True):

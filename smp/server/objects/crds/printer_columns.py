@@ -1,4 +1,4 @@
-r"""The simple JSONPath of the columns of custom resources.
+"""The simple JSONPath of the columns of custom resources.
 
 A path is a chain of terms, and each turns a list of values into another:
 
@@ -18,14 +18,17 @@ Kubernetes documentation; what is not in the table is not supported.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from typing import Final, TypeAlias
 
 import msgspec
 
 from smp._values import codec
-from smp._values.values import ABSENT, JSON, Absent, as_list, same
+from smp._values.values import ABSENT, JSON, Absent, JSONObject, as_list, printed, same
 from smp.errors import SmpError
+from smp.server.objects.crds._spec import PrinterColumn
+from smp.server.objects.tables.columns import NAME, Column, time_since
 
 # Finds the first value at a path.
 Find: TypeAlias = "Callable[[JSON], JSON | Absent]"
@@ -151,3 +154,67 @@ def _step(term: re.Match[str]) -> Step:
     except SmpError:
         raise JSONPathError(f"not a value to compare with: {text}") from None
     return _Filter(value_finder(term["path"]), wanted)
+
+
+# A definition without columns gets this one after the name.
+_AGE: Final = PrinterColumn(
+    name="Age", type="date", json_path=".metadata.creationTimestamp"
+)
+
+
+def columns(defined: Iterable[PrinterColumn]) -> tuple[Column, ...]:
+    """Return the columns of a table: the name and the defined ones."""
+    # The name is always the first column.
+    shown = tuple(defined) or (_AGE,)
+    return (NAME, *[_column(column) for column in shown])
+
+
+def is_supported(json_path: str) -> bool:
+    """Tell whether a path is supported; a column with another one stays empty."""
+    try:
+        value_finder(json_path)
+    except JSONPathError:
+        return False
+    return True
+
+
+def _column(column: PrinterColumn) -> Column:
+    json_path = column.json_path
+    # An unsupported path gives a warning where the definition is read.
+    find = value_finder(json_path) if is_supported(json_path) else None
+
+    def cell(obj: JSONObject, now: datetime) -> JSON:
+        value = find(obj) if find else None
+        # A path that leads to no value leaves the cell empty, as null does.
+        if value is None or isinstance(value, Absent):
+            return None
+        return _cell_value(value, column.type, now)
+
+    return Column(
+        name=column.name,
+        cell=cell,
+        type=column.type,
+        priority=column.priority,
+        format=column.format,
+        description=column.description
+        or f"Custom resource definition column (in JSONPath format): {json_path}",
+    )
+
+
+def _cell_value(value: JSON, json_type: str, now: datetime) -> JSON:
+    """Return a value as a column of a type shows it, or None if it cannot."""
+    # As the difference to the current time, like the column Age.
+    if json_type == "date":
+        return time_since(value, now)
+    # Objects and lists are shown as JSON, in this type of column only.
+    if json_type == "string":
+        is_scalar = not isinstance(value, dict | list)
+        return printed(value) if is_scalar else codec.encode(value).decode()
+    # In Python a boolean is a number, too.
+    if isinstance(value, bool):
+        return value if json_type == "boolean" else None
+    if isinstance(value, int | float) and json_type == "number":
+        return value
+    if isinstance(value, int | float) and json_type == "integer":
+        return int(value)
+    return None

@@ -1,4 +1,4 @@
-"""The form of an answer that a client accepts.
+"""The form of an answer that a client accepts, and what all answers have.
 
 Sources: RFC 9110, 12.5.1 (Accept), and the parameters ``as``, ``g`` and ``v`` of
 Kubernetes ("Receiving resources as Tables" in its documentation).
@@ -6,12 +6,16 @@ Kubernetes ("Receiving resources as Tables" in its documentation).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
 import msgspec
+from starlette.responses import Response
 
 from smp.errors import SmpError
+from smp.handler import Refused, to_status, warning_headers
+from smp.server.registry.target import Target
 
 Form: TypeAlias = Literal["object", "table", "metadata"]
 
@@ -103,3 +107,50 @@ def _parse_range(text: str) -> _MediaRange:
     except ValueError:
         quality = 0
     return _MediaRange(name.strip().lower(), parameters, quality)
+
+
+_UNAUTHORIZED: Final = 401
+# Seconds after which a client may try again; client-go obeys this header.
+_RETRY_AFTER: Final = {429: "1", 503: "1", 504: "1"}
+
+
+def respond(
+    body: bytes,
+    *,
+    code: int = 200,
+    content_type: str = JSON_TYPE,
+    warnings: Iterable[str] = (),
+) -> Response:
+    """Make a response."""
+    headers = {"cache-control": "no-cache, private"}
+    response = Response(body, code, headers, content_type)
+    # Several headers of one name: Response takes a mapping, which cannot have them.
+    for value in warning_headers(warnings):
+        response.raw_headers.append((b"warning", value))
+    return response
+
+
+def error_response(error: SmpError, target: Target | None = None) -> Response:
+    """Answer an error; ``target`` is the object or the collection that it concerns."""
+    if target is None:
+        return status_response(to_status(error))
+    resource = target.resource
+    status = to_status(
+        error,
+        name=target.name,
+        group=resource.storage_group,
+        kind=resource.kind,
+        resource=resource.plural,
+    )
+    return status_response(status)
+
+
+def status_response(refused: Refused) -> Response:
+    """Answer the Status of a request that was refused."""
+    response = respond(refused.body, code=refused.code, warnings=refused.warnings)
+    if refused.code in _RETRY_AFTER:
+        response.headers["retry-after"] = _RETRY_AFTER[refused.code]
+    if refused.code == _UNAUTHORIZED:
+        # Required by RFC 9110, 15.5.2.
+        response.headers["www-authenticate"] = "Bearer"
+    return response

@@ -1,12 +1,14 @@
-"""What the admission of an API server adds to Pods, and their class of quality."""
+"""What an API server adds to Pods, Jobs and DaemonSets when they are admitted."""
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from smp._values.quantities import Quantity, read_quantity
-from smp._values.values import JSON, JSONObject, as_object
+from smp._values.values import JSON, JSONObject, as_object, as_text, same
 from smp.server.objects.fields import objects_in, value_at
+from smp.server.objects.metadata import metadata_of, set_metadata
 
 # Go: plugin/pkg/admission/defaulttolerationseconds.
 _CONDITIONS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
@@ -97,3 +99,65 @@ def _count(resources: JSON) -> dict[str, Quantity]:
         if quantity is not None and quantity.sign > 0:
             counted[name] = quantity
     return counted
+
+
+# In both forms, with and without a prefix: the former is the older one.
+_NAMES: Final = ("job-name", "batch.kubernetes.io/job-name")
+_UIDS: Final = ("controller-uid", "batch.kubernetes.io/controller-uid")
+
+
+def set_selector(job: JSONObject) -> JSONObject:
+    """Return a new Job with a selector and labels of its own, unless it has some."""
+    spec = as_object(job.get("spec"))
+    # The client answers for the selector then.
+    if spec.get("manualSelector") is True:
+        return job
+    metadata = metadata_of(job)
+    template = as_object(spec.get("template"))
+    former = as_object(metadata_of(template).get("labels"))
+    generated: JSONObject = {
+        **dict.fromkeys(_NAMES, metadata.get("name")),
+        **dict.fromkeys(_UIDS, metadata.get("uid")),
+    }
+    # Labels that the client set are not overruled: they make the Job invalid.
+    labels: JSONObject = {**generated, **former}
+    selector = as_object(spec.get("selector"))
+    selected: JSONObject = {
+        _UIDS[1]: metadata.get("uid"),
+        **as_object(selector.get("matchLabels")),
+    }
+    # A Job without labels shares those of its template, these included.
+    own = as_object(metadata.get("labels"))
+    if not own or same(own, former):
+        job = set_metadata(job, labels=labels)
+    changed: JSONObject = {
+        **spec,
+        "selector": {**selector, "matchLabels": selected},
+        "template": set_metadata(template, labels=labels),
+    }
+    return {**job, "spec": changed}
+
+
+DAEMON_SETS: Final = ("apps", "daemonsets")
+_COUNT: Final = "deprecated.daemonset.template.generation"
+_NUMBER: Final = re.compile("[0-9]{1,18}")
+_TEMPLATE: Final = ("spec", "template")
+
+
+def count(old: JSONObject | None, new: JSONObject) -> JSONObject:
+    """Return a DaemonSet with the count, which no client can change.
+
+    Go: daemonSetStrategy in k8s.io/kubernetes/pkg/registry/apps/daemonset; the internal
+    type has the count as a field, which apps/v1 prints as an annotation.
+    """
+    count = 1
+    if old is not None:
+        annotations = as_object(metadata_of(old).get("annotations"))
+        written = as_text(annotations.get(_COUNT))
+        count = int(written) if _NUMBER.fullmatch(written) else 0
+        if not same(value_at(old, _TEMPLATE), value_at(new, _TEMPLATE)):
+            count += 1
+    annotations = as_object(metadata_of(new).get("annotations"))
+    if annotations.get(_COUNT) == str(count):
+        return new
+    return set_metadata(new, annotations={**annotations, _COUNT: str(count)})
