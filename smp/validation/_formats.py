@@ -19,6 +19,11 @@ from smp.validation._schedules import cron_schedule, time_zone
 _STANDARD_FINALIZERS: Final = ("kubernetes", "orphan", "foregroundDeletion")
 _PORT_NAME: Final = re.compile(r"[-a-z0-9]+")
 _LONGEST_PORT_NAME: Final = 15
+_LONGEST_NAME: Final = 253
+_SYSCTL: Final = re.compile(
+    r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+)
+_SYSTEM_CLASSES: Final = ("system-cluster-critical", "system-node-critical")
 _PERCENT: Final = re.compile(r"[0-9]+%", re.ASCII)
 _BITS: Final = re.compile(r"0{0,100}[0-9]{1,3}")
 _HEADER: Final = re.compile(r"[-A-Za-z0-9]+")
@@ -225,6 +230,59 @@ def _is_resource(text: str, known: frozenset[str]) -> bool:
     return text in known or text.startswith((_HUGE_PAGES, f"requests.{_HUGE_PAGES}"))
 
 
+def backsteps(text: str) -> str:
+    """Check that a path leads to no parent (Go: validatePathNoBacksteps)."""
+    return "must not contain '..'" if ".." in text.split("/") else ""
+
+
+def sysctl(text: str) -> str:
+    """Check the name of a kernel parameter (Go: IsValidSysctlName)."""
+    if len(text) <= _LONGEST_NAME and _SYSCTL.fullmatch(text):
+        return ""
+    return (
+        f"must have at most {_LONGEST_NAME} characters and match regex"
+        f" ^{_SYSCTL.pattern}$"
+    )
+
+
+def usual_ip(text: str) -> str:
+    """Refuse addresses with a meaning of their own (Go: ValidateNonSpecialIP)."""
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return ""
+    if address.is_unspecified:
+        return f"may not be unspecified ({address})"
+    if address.is_loopback:
+        return "may not be in the loopback range (127.0.0.0/8, ::1/128)"
+    if address.is_link_local:
+        return "may not be in the link-local range (169.254.0.0/16, fe80::/10)"
+    return ""
+
+
+def webhook_path(text: str) -> str:
+    """Check the path of a webhook (Go: webhook.ValidateWebhookService)."""
+    if not text.startswith("/"):
+        return "must start with a '/'"
+    for index, segment in enumerate(text[1:].removesuffix("/").split("/")):
+        if not segment and text != "/":
+            return f"segment[{index}] may not be empty"
+        problem = names.subdomain(segment) if segment else ""
+        if problem:
+            return f"segment[{index}]: {problem}"
+    return ""
+
+
+def priority_class(text: str) -> str:
+    """Refuse names of the system (Go: ValidatePriorityClass)."""
+    if not text.startswith("system-") or text in _SYSTEM_CLASSES:
+        return ""
+    return (
+        "priority class names with 'system-' prefix are reserved for system use only."
+        f" error: {text} is not a known system priority class"
+    )
+
+
 FORMATS: Final[Mapping[str, names.Rule]] = {
     "absolute-path": absolute_path,
     "annotation-key": names.annotation_key,
@@ -246,13 +304,18 @@ FORMATS: Final[Mapping[str, names.Rule]] = {
     "label-key": names.label_key,
     "label-value": names.label_value,
     "limit-type": limit_type,
+    "no-backsteps": backsteps,
     "no-blanks": no_blanks,
     "not-ip": not_ip,
     "path-segment": names.path_segment,
     "port-name": port_name,
+    "priority-class": priority_class,
     "qualified-finalizer": qualify_finalizer,
     "qualified-name": qualified_name,
     "quota-resource": quota_resource,
     "resource": resource_name,
+    "sysctl": sysctl,
     "time-zone": time_zone,
+    "usual-ip": usual_ip,
+    "webhook-path": webhook_path,
 }

@@ -80,3 +80,10 @@ def ingress_path(judged: Judged) -> None:
     needs_one = judged.obj.get("pathType") in ("Exact", "Prefix")
     if (path or needs_one) and not path.startswith("/"):
         judged.invalid(path, judged.row.message)
+    elif needs_one:
+        for part in ("//", "/./", "/../", "%2f", "%2F"):
+            if part in path:
+                judged.invalid(path, f"must not contain '{part}'")
+        for part in ("/..", "/."):
+            if path.endswith(part):
+                judged.invalid(path, f"cannot end with '{part}'")

@@ -47,6 +47,20 @@ def not_negative(judged: Judged) -> None:
             )
 
 
+def amounts(judged: Judged) -> None:
+    """Refuse quantities above those of the map in the field ``key``.
+
+    The message has both as {value} and {other}.
+    """
+    others = as_object(judged.obj.get(judged.row.key))
+    for name, value in as_object(judged.value).items():
+        quantity, other = read_quantity(value), read_quantity(others.get(name))
+        if quantity is not None and other is not None and quantity.compare(other) > 0:
+            texts = {"value": printed(value), "other": printed(others[name])}
+            message = judged.row.message.format(**texts)
+            judged.invalid(printed(value), message, Key(name))
+
+
 def positive(judged: Judged) -> None:
     """Refuse a quantity that is not above zero."""
     value = judged.value
@@ -93,11 +107,14 @@ def within_limits(judged: Judged) -> None:
     limits = as_object(judged.obj.get("limits"))
     for name, value in as_object(judged.value).items():
         quantity, limit = read_quantity(value), read_quantity(limits.get(name))
+        # Go: helper.IsOvercommitAllowed: huge pages and extended resources are not.
+        is_exact = name.startswith("hugepages-") or "/" in name
+        if is_exact and name not in limits:
+            judged.required("Limit must be set for non overcommitable resources")
         if quantity is None or limit is None:
             continue
         text = printed(limits[name])
-        # Go: helper.IsOvercommitAllowed: huge pages and extended resources are not.
-        if name.startswith("hugepages-") or "/" in name:
+        if is_exact:
             if not quantity.equals(limit):
                 judged.invalid(
                     printed(value), f"must be equal to {name} limit of {text}"

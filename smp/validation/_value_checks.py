@@ -24,9 +24,11 @@ from smp.validation._judged import (
     elements,
     is_missing,
 )
+from smp.validation._table import ValidationRow
 from smp.violations import unsupported
 
 _MOST_PORTS: Final = 65535
+_LONGEST_PERCENT: Final = 18  # characters that count
 
 
 def require(judged: Judged) -> None:
@@ -88,8 +90,14 @@ def in_range(judged: Judged) -> None:
     """Compare an integer with ``minimum`` and ``maximum``.
 
     With ``zero`` "unset" zero counts as absent, with "judged" absent counts as zero.
+    With ``each`` the integers of a list are compared.
     """
     row, value = judged.row, judged.value
+    if row.each:
+        for index, number in enumerate(as_list(value)):
+            if isinstance(number, int) and not _is_between(number, row):
+                judged.invalid(number, row.message, index)
+        return
     # A field that is no pointer in Go is zero where it is absent.
     if is_missing(value) and row.zero == "judged":
         value = 0
@@ -97,10 +105,20 @@ def in_range(judged: Judged) -> None:
         return
     if value == 0 and row.zero == "unset":
         return
-    if (row.minimum is not None and value < row.minimum) or (
-        row.maximum is not None and value > row.maximum
-    ):
+    if not _is_between(value, row):
         judged.invalid(value, row.message)
+
+
+def _is_between(number: int, row: ValidationRow) -> bool:
+    is_less = row.minimum is not None and number < row.minimum
+    return not is_less and (row.maximum is None or number <= row.maximum)
+
+
+def at_most(judged: Judged) -> None:
+    """Refuse a list or a text that is longer than ``maximum``."""
+    value, most = judged.value, judged.row.maximum or 0
+    if isinstance(value, list | str) and len(value) > most:
+        judged.invalid(value, judged.row.message)
 
 
 def _is_text_of(judged: Judged, text: JSON, below: tuple[Step, ...]) -> None:
@@ -198,12 +216,17 @@ def any_of(judged: Judged) -> None:
 
 
 def int_or_percent(judged: Judged) -> None:
-    """Check a number or a percentage (Go: apps ValidatePositiveIntOrPercent)."""
-    value = judged.value
+    """Check a number or a percentage (Go: apps ValidatePositiveIntOrPercent).
+
+    A percentage is at most ``maximum`` (Go: IsNotMoreThan100Percent).
+    """
+    value, most = judged.value, judged.row.maximum
     if isinstance(value, str):
         problem = percent(value)
         if problem:
             judged.invalid(value, problem)
+        elif most is not None and int(value[:_LONGEST_PERCENT].rstrip("%")) > most:
+            judged.invalid(value, f"must not be greater than {most}%")
     elif isinstance(value, int) and value < 0:
         judged.invalid(value, "must be greater than or equal to 0")
 
@@ -236,6 +259,13 @@ def greater(judged: Judged) -> None:
     """Require that the value is greater than that of the field ``key``."""
     value, other = judged.value, judged.obj.get(judged.row.key, 0)
     if isinstance(value, int) and isinstance(other, int) and value <= other:
+        judged.invalid(value, judged.row.message)
+
+
+def not_greater(judged: Judged) -> None:
+    """Require that the value is not greater than that of the field ``key``."""
+    value, other = judged.value, judged.obj.get(judged.row.key)
+    if isinstance(value, int) and isinstance(other, int) and value > other:
         judged.invalid(value, judged.row.message)
 
 
@@ -281,6 +311,14 @@ def all_of(judged: Judged) -> None:
     for text in texts:
         if text not in judged.row.values:
             judged.invalid(texts, judged.row.message)
+
+
+def keys_apart(judged: Judged) -> None:
+    """Refuse keys that the map in the field ``key`` has as well."""
+    others = as_object(judged.obj.get(judged.row.key))
+    for name in as_object(judged.value):
+        if name in others:
+            judged.invalid(name, judged.row.message, Key(name))
 
 
 def joined_name(judged: Judged) -> None:

@@ -137,6 +137,6 @@ def _objects_of(path: str) -> tuple[str, str, str] | None:
         names = path.removeprefix("/api/")
     else:
         return None
-    version, _, rest = names.partition("/")
+    version, _, rest = names.removesuffix("/").partition("/")
     # Without a rest it is the discovery document of a version.
     return (group, version, rest) if version and rest else None

@@ -12,7 +12,13 @@ from smp import handler
 from smp._values import codec
 from smp._values.values import JSONObject
 from smp.errors import SmpError
-from smp.handler import AlreadyExistsError, Outcome, Refused, to_status
+from smp.handler import (
+    AlreadyExistsError,
+    InternalFailureError,
+    Outcome,
+    Refused,
+    to_status,
+)
 from smp.server.endpoints.answers import error_response, status_response
 from smp.server.endpoints.bodies import read_object
 from smp.server.endpoints.call import Call
@@ -81,7 +87,15 @@ async def create(call: Call) -> Response:
     parents = await require_parents(call.state, call.target)
 
     def new_object() -> NewObject | Refused:
-        return admit(call, handler.create(body, call.kind.schema, options))
+        outcome = handler.create(body, call.kind.schema, options)
+        if not isinstance(outcome, Refused):
+            version = metadata_of(outcome.object).get("resourceVersion")
+            if isinstance(version, str) and version.strip("0"):
+                # Go: storage.ErrResourceVersionSetOnCreate, which is 500.
+                raise InternalFailureError(
+                    "resourceVersion should not be set on objects to be created"
+                )
+        return admit(call, outcome)
 
     seconds = call.seconds_to_write(len(body))
     for _ in range(_MAX_ATTEMPTS):

@@ -21,7 +21,7 @@ from smp import handler
 from smp._values import codec
 from smp._values.values import JSONObject, as_object, as_text
 from smp.errors import SmpError
-from smp.handler import NotFoundError, Refused
+from smp.handler import NotFoundError, Refused, StatusError
 from smp.paths import Path
 from smp.server.admission import USER
 from smp.server.endpoints.answers import status_response
@@ -50,19 +50,40 @@ _MIN_SECONDS: Final = 600
 
 async def self_subject(call: Call) -> Response:
     """Answer who the client is."""
-    now = timestamp(datetime.now(UTC))
+    review = await _read(call)
+    if isinstance(review, Refused):
+        return status_response(review)
+    metadata: JSONObject = {"creationTimestamp": timestamp(datetime.now(UTC))}
     status: JSONObject = {"userInfo": USER}
-    return await _review(call, status, {"creationTimestamp": now})
+    return await _answer(call, {**review, "metadata": metadata, "status": status})
 
 
 async def access(call: Call) -> Response:
-    """Answer that something may be done."""
-    return await _review(call, {"allowed": True})
+    """Answer that something may be done.
+
+    Go: pkg/apis/authorization/validation.
+    """
+    review = await _read(call)
+    if isinstance(review, Refused):
+        return status_response(review)
+    if call.target.namespace:
+        spec, path = as_object(review.get("spec")), Path(("spec",))
+        asked = as_object(spec.get("resourceAttributes"))
+        if asked.get("namespace", "") != call.target.namespace:
+            path = path / "resourceAttributes" / "namespace"
+            text = as_text(asked.get("namespace"))
+            raise InvalidError([invalid(path, text, "must match metadata.namespace")])
+    return await _answer(call, {**review, "status": {"allowed": True}})
 
 
 async def rules(call: Call) -> Response:
     """Answer what may be done: everything."""
-    return await _review(call, _EVERYTHING)
+    review = await _read(call)
+    if isinstance(review, Refused):
+        return status_response(review)
+    if not value_at(review, ("spec", "namespace")):
+        raise StatusError("no namespace on request")
+    return await _answer(call, {**review, "status": _EVERYTHING})
 
 
 async def token(call: Call) -> Response:
@@ -72,6 +93,8 @@ async def token(call: Call) -> Response:
         return status_response(review)
     # compare_digest takes the same time for every wrong token.
     asked = as_text(value_at(review, ("spec", "token")))
+    if not asked:
+        raise StatusError("token is required for TokenReview in authentication")
     known = call.state.settings.token
     status: JSONObject = {"user": {}, "error": "invalid bearer token"}
     if known and compare_digest(asked.encode(), known.encode()):
@@ -157,18 +180,6 @@ async def _component(call: Call) -> JSONObject:
     }
 
 
-async def _review(
-    call: Call, status: JSONObject, metadata: JSONObject | None = None
-) -> Response:
-    review = await _read(call)
-    if isinstance(review, Refused):
-        return status_response(review)
-    # A review of access keeps the metadata that was sent.
-    if metadata is not None:
-        review = {**review, "metadata": metadata}
-    return await _answer(call, {**review, "status": status})
-
-
 async def _read(call: Call) -> JSONObject | Refused:
     """Read what is asked; unions of the request are checked, as in any object."""
     body = await read_object(call)
@@ -179,6 +190,7 @@ async def _read(call: Call) -> JSONObject | Refused:
     # The fields of what is not stored have no owners, and it has no defaults.
     options = handler.Options(
         profile=call.options.profile,
+        validation=True,
         field_validation=call.options.field_validation,
         limits=call.options.limits,
     )

@@ -38,6 +38,12 @@ def routes(state: ServerState) -> list[Route]:
     ]
 
 
+async def root(_state: ServerState, _request: Request) -> Response:
+    """Answer the paths that are served."""
+    paths = sorted({path.removesuffix("/") for path, *_ in _ROUTES if "{" not in path})
+    return _json({"paths": [path for path in paths if path]})
+
+
 async def livez(_state: ServerState, _request: Request) -> Response:
     """Answer that the process is alive."""
     return PlainTextResponse("ok")
@@ -152,6 +158,10 @@ _GET: Final = ("GET",)
 _ROUTES: Final[tuple[tuple[str, Endpoint, tuple[str, ...]], ...]] = (
     # An API server answers these with a slash at the end as well, and publishes them
     # so; health checks and OpenAPI it does not.
+    ("/", root, _GET),
+    ("/livez/{check}", livez, _GET),
+    ("/readyz/{check}", readyz, _GET),
+    ("/healthz/{check}", readyz, _GET),
     ("/version/", version, _GET),
     ("/api/", core_versions, _GET),
     ("/apis/", groups, _GET),

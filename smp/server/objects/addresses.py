@@ -7,11 +7,14 @@ service/strategy.go. The network of the server has IPv4 addresses only.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
 
 from smp._values.values import JSON, JSONObject, as_object, as_text
+from smp.paths import Path
+from smp.server.errors import invalid
 from smp.server.objects.fields import objects_in, strings_in
+from smp.violations import Violation
 
 _NETWORK: Final = "10.0"
 _ADDRESSES: Final = 1 << 16
@@ -89,6 +92,38 @@ def wanted(obj: JSONObject) -> tuple[list[str], list[str]]:
     nodes = [port.get("nodePort") for port in objects_in(spec.get("ports"))]
     ports = [str(node) for node in nodes if node]
     return [each for each in addresses if each not in {"", "None"}], ports
+
+
+def find_unserved(obj: JSONObject) -> Iterator[Violation]:
+    """Yield what a Service asks for that is not of this network."""
+    spec, path = as_object(obj.get("spec")), Path(("spec",))
+    if spec.get("type") == "ExternalName":
+        return
+    addresses, _ = wanted(obj)
+    for address in addresses:
+        if not address.startswith(f"{_NETWORK}."):
+            detail = (
+                f"failed to allocate IP {address}: the provided network does not match"
+                " the current range"
+            )
+            yield invalid(path / "clusterIPs", [*addresses], detail)
+    is_selectorless = spec.get("clusterIP") == "None" and not spec.get("selector")
+    families = strings_in(spec.get("ipFamilies"))
+    if "IPv6" in families and not is_selectorless:
+        place = path / "ipFamilies" / families.index("IPv6")
+        yield invalid(place, "IPv6", "not configured on this cluster")
+    if spec.get("ipFamilyPolicy") == "RequireDualStack" and not is_selectorless:
+        detail = "this cluster is not configured for dual-stack services"
+        yield invalid(path / "ipFamilyPolicy", "RequireDualStack", detail)
+    last = _FIRST_PORT + _PORTS - 1
+    for index, port in enumerate(objects_in(spec.get("ports"))):
+        node = port.get("nodePort")
+        if isinstance(node, int) and node and not _FIRST_PORT <= node <= last:
+            detail = (
+                "provided port is not in the valid range. The range of valid ports is"
+                f" {_FIRST_PORT}-{last}"
+            )
+            yield invalid(path / "ports" / index / "nodePort", node, detail)
 
 
 def allocate(obj: JSONObject, address_of: Pick, port_of: Pick) -> JSONObject:

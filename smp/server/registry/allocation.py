@@ -12,7 +12,7 @@ from typing import Final
 from smp._values.values import JSONObject, as_list, as_object, as_text
 from smp.handler import ForbiddenError, InvalidError
 from smp.paths import Path
-from smp.server.errors import invalid
+from smp.server.errors import invalid, raise_invalid
 from smp.server.objects import addresses as service_addresses
 from smp.server.objects import workloads
 from smp.server.objects.fields import value_at
@@ -23,6 +23,7 @@ from smp.server.registry.state import ServerState
 from smp.server.registry.target import Target
 
 _ATTEMPTS: Final = 100
+_RUNTIMES: Final = ("node.k8s.io", "v1", "runtimeclasses")
 _CLASSES: Final = ("scheduling.k8s.io", "v1", "priorityclasses")
 
 
@@ -36,8 +37,11 @@ async def completed(
     """
     match target.resource.key:
         case ("", "services"):
+            if is_new:
+                raise_invalid(service_addresses.find_unserved(obj))
             return await _service(state, target, obj)
         case ("", "pods") if is_new:
+            await _check_runtime_class(state, obj)
             obj = workloads.set_priority(obj, await _priority(state, obj))
             return workloads.set_quality(workloads.add_tolerations(obj))
         case ("", "pods"):
@@ -165,6 +169,19 @@ async def _all_values(state: ServerState, target: Target) -> dict[str, str]:
                 name = stored.key.removeprefix(collection.prefix)
                 holders |= dict.fromkeys((*addresses, *ports), name)
     return holders
+
+
+async def _check_runtime_class(state: ServerState, pod: JSONObject) -> None:
+    """Require the RuntimeClass of a Pod. Go: plugin/pkg/admission/runtimeclass."""
+    name = as_text(value_at(pod, ("spec", "runtimeClassName")))
+    classes = Target(state.kinds.resources.find(*_RUNTIMES))
+    if name and await state.store.get(classes.named(name).key) is None:
+        raise ForbiddenError(f'pod rejected: RuntimeClass "{name}" not found')
+    if not name and value_at(pod, ("spec", "overhead")):
+        raise ForbiddenError(
+            "pod rejected: Pod Overhead set without corresponding RuntimeClass defined"
+            " Overhead"
+        )
 
 
 async def _priority(state: ServerState, pod: JSONObject) -> JSONObject:
