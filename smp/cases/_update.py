@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from smp._values.values import JSON, JSONObject, as_list, same
+from smp._values.plain import plain
+from smp._values.values import JSON, JSONObject, as_list, as_object, same
 from smp.cases._case import STEPS, Failure, parse_file
 from smp.cases._run import CaseOutcome
 from smp.cases._steps import with_results
 from smp.cases._text import add_member, spans
 from smp.documents import dump_json
-from smp.errors import DocumentError
+from smp.errors import DocumentError, bounded
 
 
 def corrected(outcome: CaseOutcome) -> dict[str, Any]:
@@ -42,6 +43,7 @@ def corrected(outcome: CaseOutcome) -> dict[str, Any]:
     }
 
 
+@bounded("the changes")
 def updated_text(
     text: str, changes: Mapping[int, dict[str, Any]], *, source: str = "<input>"
 ) -> str:
@@ -50,8 +52,10 @@ def updated_text(
     A member with null is removed. All else stays as it is written, order and comments
     too (in JSON: the order). Raises DocumentError (code not-updatable) where the layout
     does not allow that: in YAML the cases and their members must be in block style.
+    Raises ObjectError and DepthError for a change that is not JSON, or too deep.
     """
     file = parse_file(text, source)
+    changes = {index: as_object(plain(members)) for index, members in changes.items()}
     cases: list[JSON] = []
     for index, case in enumerate(as_list(file["cases"])):
         if isinstance(case, dict):

@@ -1,6 +1,6 @@
 """What is found decides the exit code: by its severity, and here alone.
 
-docs/command.md has the table for users.
+docs/exit_codes.md has the table for users.
 """
 
 from __future__ import annotations

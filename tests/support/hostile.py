@@ -433,6 +433,8 @@ _BY_NAME: Final = {
     "schema": "Schema",
     "form": "Form",
     "custom": "bool",
+    "rules": "bool",
+    "written": "bool",
 }
 _CHOICES: Final[dict[str, tuple[Any, ...]]] = {
     "bool": (False, True),
