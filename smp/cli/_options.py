@@ -404,7 +404,8 @@ VALIDATE_OPTION: Final = CommandOption(
 POLICIES_OPTION: Final = CommandOption(
     "--policies",
     "ValidatingAdmissionPolicies and MutatingAdmissionPolicies with their bindings, "
-    "parameters and namespaces: a file or a directory. Repeatable.",
+    "parameters and namespaces: a file or a directory; cluster: those of the current "
+    "context of kubectl. Repeatable.",
     kind="path",
     is_repeatable=True,
 )

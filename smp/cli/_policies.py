@@ -12,11 +12,13 @@ from smp._storage.update import as_stored
 from smp._values.values import JSONObject, as_object, as_text
 from smp.cli._errors import UsageError
 from smp.cli._inputs import Inputs
+from smp.cli._live import CLUSTER, connect
 from smp.cli._object_outcomes import ObjectOutcome
 from smp.cli._objects import Object, ObjectRow
 from smp.cli._options import WITHOUT_SCHEMA, CommandSettings, Schemas
+from smp.cluster.plan.failures import NoKindMatchError
 from smp.documents import Document
-from smp.errors import ApplyWarning
+from smp.errors import ApplyWarning, SmpError
 from smp.handler.admission import ManifestPolicies, ReviewedResource, Verdict
 from smp.paths import Path
 from smp.reports import Finding
@@ -24,6 +26,13 @@ from smp.schema.model import Schema
 from smp.violations import Violation
 
 _WHOLE: Final = Path()
+_VERSION: Final = "admissionregistration.k8s.io/v1"
+_KINDS: Final = (
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionPolicyBinding",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+)
 
 
 class CommandPolicies:
@@ -35,11 +44,14 @@ class CommandPolicies:
         """Raise UsageError for paths without a policy in force, and DocumentError."""
         self._settings = settings
         self._schemas = schemas
-        self._policies = ManifestPolicies(
-            as_object(document.value)
-            for path in settings.policies
-            for document in inputs.documents(path)
-        )
+        objects: list[JSONObject] = []
+        for path in settings.policies:
+            if path == CLUSTER:
+                objects += _read_from_cluster()
+            else:
+                found = inputs.documents(path)
+                objects += [as_object(document.value) for document in found]
+        self._policies = ManifestPolicies(objects)
         if self._policies.is_empty:
             raise UsageError(
                 "Invalid value for '--policies': there is no policy with a binding in"
@@ -76,6 +88,35 @@ class CommandPolicies:
             new, old, resource, namespace, schema, complete
         )
         return complete(changed) if self._settings.defaults else changed, verdict
+
+
+def _read_from_cluster() -> Iterator[JSONObject]:
+    """Yield the policies of a cluster, with their parameters and all namespaces.
+
+    Raises ConfigurationError and ApiError.
+    """
+    cluster = connect()
+    kinds = {"Namespace": "v1", **dict.fromkeys(_KINDS, _VERSION)}
+    while kinds:
+        places = {
+            (version.rpartition("/")[0], kind, ""): version
+            for kind, version in kinds.items()
+        }
+        kinds = {}
+        for (_, kind, _), found in cluster.list_each(places):
+            # A cluster may lack a kind: policies that mutate are of 1.36 and later.
+            if isinstance(found, NoKindMatchError):
+                continue
+            if isinstance(found, SmpError):
+                raise found
+            yield from found
+            for policy in found if kind in _KINDS else ():
+                of_parameters = as_object(
+                    as_object(policy.get("spec")).get("paramKind")
+                )
+                if of_parameters and of_parameters.get("kind") != "Namespace":
+                    version = as_text(of_parameters.get("apiVersion"))
+                    kinds[as_text(of_parameters.get("kind"))] = version
 
 
 def findings_of_policies(verdict: Verdict) -> Iterator[Finding]:

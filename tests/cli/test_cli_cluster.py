@@ -49,6 +49,29 @@ kind: Namespace
 metadata: {name: shop}
 """
 
+POLICIES = """
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: replicas}
+spec:
+  paramKind: {apiVersion: v1, kind: ConfigMap}
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [apps], apiVersions: [v1], operations: [CREATE, UPDATE],
+       resources: [deployments]}
+  validations:
+  - expression: object.spec.replicas <= int(params.data.most)
+    messageExpression: "'at most ' + params.data.most"
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: replicas}
+spec:
+  policyName: replicas
+  validationActions: [Deny]
+  paramRef: {name: limits, namespace: default, parameterNotFoundAction: Deny}
+"""
+
 Smp = Callable[..., Ran]
 
 
@@ -486,6 +509,22 @@ class TestLive:
         ran = run("apply", "-f", changed, "--live", "live.yaml", "--live", "cluster")
         assert "web:2" in ran.stdout
         assert {request.method for request in api.requests} == {"GET"}
+
+    def test_policies_are_read_with_their_parameters(
+        self, smp: Smp, api: KubernetesApi
+    ) -> None:
+        limited = CONFIG.replace("name: a,", "name: limits,").replace("k:", "most:")
+        assert smp("apply", "-f", written(POLICIES, limited)).exit_code == 0
+        new = written(WEB.replace("spec:", "spec:\n  replicas: 2", 1))
+        api.clear_requests()
+        linted = run("lint", new, "--policies", "cluster")
+        assert "denied-by-policy" in linted.stdout
+        assert "at most 1" in linted.stdout
+        applied = run("apply", "-f", new, "--policies", "cluster")
+        assert applied.exit_code == 2
+        assert {request.method for request in api.requests} == {"GET"}
+        smp("delete", "-f", written(POLICIES))
+        assert run("lint", new, "--policies", "cluster").exit_code == 2
 
     def test_a_server_side_apply_goes_by_the_managed_fields(self, smp: Smp) -> None:
         smp("apply", "-f", written(CONFIG), "--server-side", "--field-manager", "me")
