@@ -11,6 +11,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from time import process_time
 from typing import Any, Final
@@ -22,6 +23,7 @@ from benchmarks.fleets import Rates, pairs
 from smp.fleet import INPUT_COLUMNS, engines
 
 _ROWS: Final = 5_000
+_GROUP: Final = 1_000
 _RATES: Final = Rates(drifted=100, missing=20, extra=20, identical=100)
 _ORDER: Final = ["cluster", "kind", "name"]
 
@@ -29,16 +31,21 @@ _ORDER: Final = ["cluster", "kind", "name"]
 def written(folder: str, rows: int) -> str:
     """Write a fleet as Parquet, and return the name of the file."""
     names = [name for name in INPUT_COLUMNS if name != "last_applied"]
-    found = [*pairs(rows, rates=_RATES)]
-    columns: dict[str, pa.Array] = {}
-    for name in names:
-        values = [getattr(pair, name) for pair in found]
-        if name in ("desired", "live"):
-            values = [None if value is None else value.decode() for value in values]
-        columns[name] = pa.array(values, pa.string())
+    schema = pa.schema([pa.field(name, pa.string()) for name in names])
     file = str(Path(folder, "fleet.parquet"))
-    pq.write_table(pa.table(columns), file, row_group_size=1_000)
+    source = pairs(rows, rates=_RATES)
+    with pq.ParquetWriter(file, schema) as writer:
+        # A million pairs do not fit into memory several times.
+        while some := [*islice(source, _GROUP)]:
+            found = [
+                {name: _text(getattr(pair, name)) for name in names} for pair in some
+            ]
+            writer.write_table(pa.Table.from_pylist(found, schema))
     return file
+
+
+def _text(value: str | bytes | None) -> str | None:
+    return value.decode() if isinstance(value, bytes) else value
 
 
 def plain(file: str) -> pa.Table:
