@@ -99,7 +99,9 @@ async def explain(
         *_name("--crd", crd),
     ]
     options += ["--server-side"] * server_side
-    answer = await _run("explain", *options, "-o", "json", paths=[path], text=text)
+    answer = await _run(
+        "explain", *options, "--format", "json", paths=[path], text=text
+    )
     return _select(answer, _EXPLAINED)
 
 
@@ -118,7 +120,7 @@ async def preview(
         *_name("--crd", crd),
     ]
     options += ["--server-side"] * server_side
-    answer = await _run("apply", *options, "-o", "causes-json", text=text)
+    answer = await _run("apply", *options, "--format", "json", text=text)
     return _select(answer, _PREVIEW)
 
 
@@ -130,7 +132,7 @@ async def lint(
     crd: Definitions | None = None,
 ) -> CommandAnswer:
     """Find what is wrong with manifests, patches and live objects, before a server."""
-    options = [*_name("--crd", crd), "--severity", severity, "-o", "json"]
+    options = [*_name("--crd", crd), "--severity", severity, "--format", "json"]
     return await _run("lint", *options, paths=paths, text=text)
 
 
@@ -142,7 +144,7 @@ async def diff(
     crd: Definitions | None = None,
 ) -> CommandAnswer:
     """Compute the strategic merge patch from each object of one state to the other."""
-    options = [*_name("--crd", crd), "-o", "json"]
+    options = [*_name("--crd", crd), "--format", "json"]
     return await _run("diff", *options, paths=[original, modified], text=text)
 
 
@@ -150,7 +152,8 @@ async def blame(
     objects: Live, *, path: FieldPath = "", manager: str = "", text: Text = ""
 ) -> CommandAnswer:
     """Say which field manager owns each field, from metadata.managedFields."""
-    options = [*_name("--path", [path]), *_name("--manager", [manager]), "-o", "json"]
+    options = [*_name("--path", [path]), *_name("--manager", [manager])]
+    options += ["--format", "json"]
     return await _run("blame", *options, paths=objects, text=text)
 
 
@@ -161,8 +164,8 @@ async def drift(
     crd: Definitions | None = None,
 ) -> CommandAnswer:
     """Find the live objects that are not what their manifests ask for."""
-    options = [*_name("--desired", [desired]), *_name("--live", [live])]
-    return await _run("drift", *options, *_name("--crd", crd), "-o", "ndjson")
+    options = [*_name("--filename", [desired]), *_name("--live", [live])]
+    return await _run("drift", *options, *_name("--crd", crd), "--format", "ndjson")
 
 
 async def apply(

@@ -25,6 +25,54 @@ from smp.errors import did_you_mean, listing
 
 # The length of a dash, a letter and an equals sign.
 _SHORT: Final = 3
+# Choices that are longer are not written in place of a value.
+_MOST_CHOICES: Final = 30
+# The headings of options in the help, each with the names of their parameters; what has
+# none is for output.
+_HEADINGS: Final = {
+    "Inputs": (
+        *("filenames", "recursive", "kustomizations", "live", "live_paths"),
+        *("last_paths", "exclude", "patch_file", "text", "patch_type", "as_", "kind"),
+        *("contexts", "cluster", "by_folder", "extra", "git", "state", "max_bytes"),
+        *("crd", "openapi", "kubernetes", "policies", "context", "kubeconfig", "for_"),
+    ),
+    "Selection": (
+        *("namespace", "selector", "include_kind", "all_namespaces", "target_only"),
+        *("selected", "managers", "unowned", "ignore_not_found"),
+    ),
+    "Comparison": ("ignore", "ignore_file", "rules", "all_fields", "additions"),
+    "Merge": (
+        *("overwrite", "server_side", "field_manager", "force_conflicts", "give_up"),
+        *("skip_conflicts", "profile", "unions", "unknown_fields", "merge_keys"),
+        *("defaults", "prune", "applyset", "tooling", "prune_allowlist", "dry_run"),
+        *("force", "order", "cascade", "grace_period", "wait", "timeout", "repair"),
+    ),
+    "Checks": ("hazards", "validate", "strict", "severity", "codes"),
+}
+# What few need, and --help-all shows.
+_FOR_EXPERTS: Final = frozenset(
+    {
+        *("profile", "unknown_fields", "max_bytes", "jobs", "mask_env", "openapi"),
+        *("order", "ignore_file", "merge_keys", "unions", "give_up", "skip_conflicts"),
+        *("tooling", "prune_allowlist", "applyset", "by_folder", "metrics", "state"),
+        *("feature_gates", "on_conflict", "ratchet", "overlay", "seed", "webhooks"),
+        *("runtime_config", "all_fields", "additions", "defaults", "cluster"),
+        *("overwrite", "grace_period", "cascade", "kind", "patch_type_of_lint"),
+        *("show_managed_fields", "field_manager", "policies", "kubeconfig"),
+        *("color", "include_kind", "last_paths", "tls_cert", "tls_key", "tls_ca"),
+        *("pid_file", "token_file", "log_level", "git", "contexts"),
+    }
+)
+# The place in the metadata of a context that says that all options are shown.
+SHOWS_ALL: Final = "smp.cli.shows_all"
+# Spellings of before, and the new ones.
+_RENAMED: Final = {
+    "--desired": "-f",
+    "--summary": "--stat",
+    "-o": "--format",
+    "--output": "--format",
+}
+_MOVED: Final = {("cluster", name): name for name in ("diff", "drift")}
 # What other programs take for the same.
 _ALIASES: Final = {"version": ["--version"], "-v": ["--version"]}
 # A path that cannot be read is reported by what reads it.
@@ -41,6 +89,8 @@ class DeclaredCommand(click.Command):
     def __init__(self, names: tuple[str, ...], declared: Command) -> None:
         params: list[click.Parameter] = [*map(as_argument, declared.arguments)]
         params += map(as_option, declared.options)
+        if any(option.name in _FOR_EXPERTS for option in declared.options):
+            params.append(_help_all())
         super().__init__(
             names[-1],
             params=params,
@@ -52,26 +102,82 @@ class DeclaredCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments. Raises click.BadParameter."""
+        args = self._spell_out(args)
         if self._declared.takes_booleans:
             args = self._without_booleans(ctx, args)
         try:
             # pflag takes -o=report for -o report (Go: FlagSet.parseSingleShortArg).
             return super().parse_args(ctx, [*_split_short_options(args)])
         except click.UsageError as error:
-            suggestion = self._suggest_option(error.message)
+            suggestion = self._suggest_option(error)
             if not suggestion:
                 raise
             raise click.UsageError(error.message + suggestion, ctx) from None
 
-    def _suggest_option(self, problem: str) -> str:
-        """Name the option that an argument too many may be meant for; "" for none."""
+    def _suggest_option(self, error: click.UsageError) -> str:
+        """Return the new spelling of what a command line has; "" for none."""
         flags = [flag for option in self._declared.options for flag in option.flags]
-        _, found, extra = problem.partition("Got unexpected extra argument")
-        first = extra.removeprefix("s").strip(" ()").partition(" ")[0]
-        for flag in ("-f", "--desired"):
-            if found and flag in flags:
-                return f"; did you mean {flag} {first}?"
+        if isinstance(error, click.NoSuchOption):
+            new = _RENAMED.get(error.option_name, "")
+            return f" Did you mean {new}?" if new in flags else ""
+        # A report for another program was an output.
+        if isinstance(error, click.BadParameter) and (
+            error.param is not None and error.param.name == "output"
+        ):
+            value = error.message.partition("'")[2].partition("'")[0]
+            if value.startswith("causes"):
+                return " Did you mean smp explain -f FILE --live FILE?"
+            formats = [o for o in self._declared.options if o.name == "report_format"]
+            if formats and value in formats[0].choices:
+                return f" Did you mean --format {value}?"
         return ""
+
+    def format_options(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        """Write the options under headings; those of experts where all are shown."""
+        records: dict[str, list[tuple[str, str]]] = {name: [] for name in _HEADINGS}
+        records["Output"] = []
+        hidden = 0
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is None or isinstance(param, click.Argument):
+                continue
+            if param.name in _FOR_EXPERTS and not ctx.meta.get(SHOWS_ALL):
+                hidden += 1
+                continue
+            heading = "Output"
+            for name, names in _HEADINGS.items():
+                if param.name in names:
+                    heading = name
+            records[heading].append(record)
+        # A few options need no headings.
+        used = {name: some for name, some in records.items() if some}
+        for heading, some in used.items():
+            with formatter.section(heading if len(used) > 1 else "Options"):
+                formatter.write_dl(some)
+        if hidden:
+            formatter.write_paragraph()
+            formatter.write_text(f"--help-all shows {hidden} more options.")
+
+    def _spell_out(self, args: list[str]) -> list[str]:
+        """Write values of kubectl as those that options have, and those left out."""
+        by_flag = {
+            flag: option
+            for option in self._declared.options
+            for flag in option.flags
+            if option.synonyms
+        }
+        spelled: list[str] = []
+        for index, argument in enumerate(args):
+            name, equals, text = argument.partition("=")
+            option = by_flag.get(name)
+            follows = args[index + 1 : index + 2]
+            if option is None or (not equals and follows and follows[0][:1] != "-"):
+                spelled.append(argument)
+            else:
+                spelled.append(f"{name}={option.synonyms.get(text, text)}")
+        return spelled
 
     def _without_booleans(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Replace flags with a value by those without: ``--wait=true`` by ``--wait``.
@@ -106,6 +212,25 @@ def _split_short_options(args: list[str]) -> Iterator[str]:
             yield arg
 
 
+def _help_all() -> click.Option:
+    """Return the option that shows the help with all options."""
+
+    def show(context: click.Context, _parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001  # click's
+        if value and not context.resilient_parsing:
+            context.meta[SHOWS_ALL] = True
+            click.echo(context.get_help())
+            context.exit()
+
+    return click.Option(
+        ["--help-all"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=show,
+        help="Show this message with all options.",
+    )
+
+
 def as_option(option: CommandOption) -> click.Option:
     """Make an option of click of a declared one."""
     *others, last = option.flags
@@ -119,6 +244,10 @@ def as_option(option: CommandOption) -> click.Option:
     }
     if option.choices:
         settings["type"] = click.Choice(option.choices)
+        if sum(map(len, option.choices)) > _MOST_CHOICES:
+            settings["metavar"] = last.removeprefix("--").upper()
+            one_of = f"One of {', '.join(option.choices)}."
+            settings["help"] = f"{option.help} {one_of}".strip()
     elif option.minimum is not None or option.maximum is not None:
         settings["type"] = click.IntRange(option.minimum, option.maximum)
     elif option.convert is not None:
@@ -183,6 +312,10 @@ class _Group(click.Group):
         if name in known or name.startswith("-") or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
         hint = did_you_mean(name, known) or listing("the commands are", known)
+        new = _MOVED.get((ctx.info_name or "", name))
+        if new is not None:
+            line = " ".join([_program(), new, *args[1:], "--live cluster"])
+            hint = f"it is now: {line}"
         raise click.UsageError(f"there is no command {name!r}; {hint}", ctx)
 
 

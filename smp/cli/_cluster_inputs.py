@@ -11,7 +11,6 @@ import msgspec
 
 from smp._values.values import JSONObject
 from smp.cli._errors import CommandFailure, UsageError, printable, report
-from smp.cli._identity import identity_of
 from smp.cli._inputs import FOR_ANOTHER_TOOL, STDIN, Inputs
 from smp.cli._live import connect
 from smp.cli._objects import Entry
@@ -102,15 +101,6 @@ def read_manifests(options: dict[str, Any]) -> Manifests:
     return Manifests(inputs, tuple(entries), tuple(objects))
 
 
-def manifests_of(objects: list[JSONObject]) -> Manifests:
-    """Return objects of a cluster as manifests, which no file has."""
-    entries = tuple(
-        Entry(identity_of(obj), "the cluster", 0, 0, 0, number=number)
-        for number, obj in enumerate(objects)
-    )
-    return Manifests(Inputs(), entries, tuple(objects))
-
-
 def connected(
     options: dict[str, Any], progress: Callable[[Progress], None] | None = None
 ) -> Cluster:
@@ -122,11 +112,7 @@ def connected(
     keywords: dict[str, Any] = {"progress": progress}
     if options["namespace"]:
         keywords |= {"namespace": options["namespace"], "enforce_namespace": True}
-    return connect(
-        options["context"] or None,
-        kubeconfig=options["kubeconfig"] or None,
-        **keywords,
-    )
+    return connect(options, **keywords)
 
 
 def merge_keywords(options: dict[str, Any], manifests: Manifests) -> dict[str, Any]:

@@ -6,30 +6,19 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from smp._values.times import parse_duration
 from smp.cli._commands import CommandOption, switch
 from smp.cli._options import (
     COLOR_OPTION,
+    CONNECTION_OPTIONS,
+    FILENAME_OPTION,
     HAZARDS_OPTION,
+    KUSTOMIZE_OPTION,
     MASK_OPTIONS,
+    NAMESPACE_OPTION,
     SELECTOR_OPTION,
     output_option,
+    read_duration,
 )
-
-_SECOND: Final = 1_000_000_000  # nanoseconds
-
-
-def read_duration(value: str) -> float:
-    """Read a duration in the form of Go: ``30s``, ``1m30s``; a number is seconds.
-
-    Raises ValueError.
-    """
-    # time.ParseDuration refuses a number alone; here it is not mistaken.
-    text = f"{value}s" if value.isdecimal() else value
-    nanoseconds = parse_duration(text)
-    if nanoseconds is None or nanoseconds < 0:
-        raise ValueError(f"{value!r} is not a duration such as 30s or 5m")
-    return nanoseconds / _SECOND
 
 
 def timeout_option(help_: str, default: str) -> CommandOption:
@@ -47,45 +36,16 @@ def print_option(*outputs: str) -> CommandOption:
     return replace(option, default=None)
 
 
-# Go: k8s.io/cli-runtime/pkg/genericclioptions, ConfigFlags.AddFlags.
 CONNECTION: Final = (
-    CommandOption(
-        "-n, --namespace",
-        "The namespace of objects that leave it out; others are an error.",
-        metavar="NAME",
-        default="",
-    ),
-    CommandOption(
-        "--context",
-        "Context of the configuration. [default: the current one]",
-        metavar="NAME",
-        default="",
-    ),
-    CommandOption(
-        "--kubeconfig",
-        "Configuration of kubectl. [default: the files of $KUBECONFIG]",
-        metavar="FILE",
-        default="",
-    ),
+    NAMESPACE_OPTION,
+    *CONNECTION_OPTIONS,
 )
 # Go: k8s.io/cli-runtime/pkg/genericclioptions, FileNameFlags.AddFlags, and
 # cmdutil.AddLabelSelectorFlagVar.
 FILES: Final = (
-    CommandOption(
-        "-f, --filename",
-        "Manifests: a file, a directory, or - for standard input. Repeatable.",
-        parameter="paths",
-        kind="path",
-        is_repeatable=True,
-    ),
+    FILENAME_OPTION,
     switch("-R, --recursive", "Take the folders of a directory as well."),
-    CommandOption(
-        "-k, --kustomize",
-        "What kustomize, or kubectl, makes of a directory.",
-        parameter="kustomizations",
-        metavar="DIR",
-        is_repeatable=True,
-    ),
+    KUSTOMIZE_OPTION,
     SELECTOR_OPTION,
 )
 TOOLING: Final = CommandOption(
@@ -162,6 +122,8 @@ DRY_RUN: Final = CommandOption(
     "--dry-run",
     "Write nothing: predict what would be done (client), or ask the server.",
     choices=("none", "client", "server"),
+    # Go: k8s.io/kubectl, pkg/cmd/util, GetDryRunStrategy.
+    synonyms={"": "client", "true": "client", "unchanged": "client", "false": "none"},
     default="none",
 )
 # Go: k8s.io/kubectl/pkg/cmd/delete, DeleteFlags.AddFlags.
@@ -179,5 +141,3 @@ DELETION: Final = (
         minimum=0,
     ),
 )
-# Go: k8s.io/kubectl/pkg/cmd/get, GetOptions.AllNamespaces.
-ALL_NAMESPACES: Final = switch("-A, --all-namespaces", "The objects of all namespaces.")

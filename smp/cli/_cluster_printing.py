@@ -238,7 +238,8 @@ def print_report(
 def settings_of(options: dict[str, Any]) -> CommandSettings:
     """Return the settings of the reports that a command prints."""
     return CommandSettings(
-        output=options["output"],
+        output=options["output"] or "report",
+        report_format=options["report_format"],
         show_secrets=options["show_secrets"],
         mask_env=options["mask_env"],
         color=options["color"],

@@ -73,6 +73,8 @@ class CommandOption(msgspec.Struct, frozen=True):
     metavar: str | None = None
     kind: ValueKind = "text"
     choices: tuple[str, ...] = ()
+    # What other values stand for, and "" where there is no value.
+    synonyms: dict[str, str] = {}
     minimum: int | None = None
     maximum: int | None = None
     convert: Callable[[str], Any] | None = None
@@ -165,7 +167,7 @@ class Command(msgspec.Struct, frozen=True):
         """Run the command, and report the errors that users can correct."""
         shared: Values = {}
         own: Values = {}
-        for name, value in values.items():
+        for name, value in self._with_files(values).items():
             target = shared if name in self.shared else own
             target[name] = value
         try:
@@ -179,6 +181,18 @@ class Command(msgspec.Struct, frozen=True):
         except SmpError as error:
             CommandFailure(error).show()
         return self.error
+
+    def _with_files(self, values: Mapping[str, Any]) -> Values:
+        """Return the values, with the files of -f before those of arguments.
+
+        Commas part the files of one option (Go: pflag, StringSliceVarP).
+        """
+        found = {**values}
+        if "filenames" in found:
+            texts = found.pop("filenames")
+            files = [file for text in texts for file in text.split(",")]
+            found["paths"] = (*files, *found.get("paths", ()))
+        return found
 
 
 class CommandGroup(msgspec.Struct, frozen=True):

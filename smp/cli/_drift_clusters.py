@@ -23,10 +23,10 @@ import msgspec
 from smp._values.values import JSONObject
 from smp.cli._drift_gaps import ReadingGaps
 from smp.cli._drift_live import is_controlled, record_of
-from smp.cli._drift_records import CLUSTER, Record, is_cluster
+from smp.cli._drift_records import Record
 from smp.cli._errors import CommandFailure, UsageError
 from smp.cli._inputs import Inputs
-from smp.cli._live import ignore_unverified
+from smp.cli._live import CLUSTER, ignore_unverified, is_cluster
 from smp.errors import SmpError
 
 _CLUSTERS: Final = 16

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
+
+from msgspec.structs import asdict
 
 from smp._values.codec import decode, encode
 from smp._values.values import JSONObject, as_list, as_object
@@ -12,6 +15,7 @@ from smp.cli._errors import CommandFailure
 from smp.cli._identity import identity_of
 from smp.cli._inputs import Inputs
 from smp.cli._live import connect
+from smp.cli._options import CommandSettings
 from smp.documents import Document
 from smp.errors import SmpError
 
@@ -19,11 +23,21 @@ from smp.errors import SmpError
 class LiveCluster:
     """The live objects of a cluster: those of manifests, and others of their kinds."""
 
-    def __init__(self, path: str, inputs: Inputs, gaps: ReadingGaps) -> None:
+    def __init__(
+        self,
+        path: str,
+        inputs: Inputs,
+        gaps: ReadingGaps,
+        settings: CommandSettings,
+    ) -> None:
         self._path = path
         self._inputs = inputs
         self._gaps = gaps
-        self._cluster = connect(path.partition(":")[2] or None)
+        keywords: dict[str, Any] = {}
+        if settings.namespace:
+            keywords["namespace"] = settings.namespace
+        context = path.partition(":")[2]
+        self._cluster = connect(asdict(settings), context, **keywords)
         # What extra objects are looked for among, and what is not extra.
         self._kinds: dict[tuple[str, str, str], str] = {}
         self._found: set[tuple[str, str, str, str, str]] = set()
@@ -58,6 +72,23 @@ class LiveCluster:
                 record_of_live = record_of(live, record.cluster, self._path)
                 self._found.add((*record_of_live.key, record_of_live.namespace))
                 yield record_of_live
+
+    def applied(
+        self, selector: str, *, is_everywhere: bool
+    ) -> Iterator[tuple[Record, Record]]:
+        """Read what was applied in a namespace, or in all: its configuration, and it.
+
+        Raises ApiError.
+        """
+        namespace = "" if is_everywhere else None
+        for found in self._cluster.drift(namespace=namespace, selector=selector):
+            if found.live is not None and found.error is None:
+                place = f"{self._path}: last-applied"
+                self._gaps.hear("")
+                yield (
+                    record_of(found.item.object, "", place),
+                    record_of(found.live, "", self._path),
+                )
 
     def others(self) -> Iterator[Record]:
         """List the kinds and namespaces of the manifests: what no manifest is about.

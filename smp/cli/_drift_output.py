@@ -68,7 +68,7 @@ class Output(Protocol):
         """Write what is left, how much of each cluster was read, and expired rules."""
 
 
-def output_of(name: str, totals: DriftTotals) -> Output:
+def output_of(name: str | None, totals: DriftTotals) -> Output:
     """Return the output of a format. Raises UsageError and ReportError."""
     if name == "parquet":
         return _Parquet(totals)
@@ -254,7 +254,7 @@ class _DriftSummary:
     def end(self, clusters: list[ClusterCoverage]) -> None:
         left = sum(max(0, count - _MOST_NAMED) for count in self._rows.values())
         if left:
-            write(f"... {left:,} more, which -o ndjson has\n")
+            write(f"... {left:,} more, which --format ndjson has\n")
         if self._rows:
             write("\n")
         write(f"{self._totals.line()}\n{self._totals.tables()}")

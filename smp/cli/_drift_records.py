@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import NoneType
 from typing import Any, Final, TypeAlias
 
@@ -25,14 +25,13 @@ from smp.cli._inputs import (
     is_of_another_tool,
     name_of,
 )
+from smp.cli._live import is_cluster
 from smp.cli._objects import is_object
 from smp.documents import Chunk, Document, flattened, parse
 from smp.errors import DocumentError, SmpError, too_deep
 
 # The granules of a cluster, and the first parts of a pairing on disk.
 PARTS: Final = 256
-# A live cluster, and one of a context: cluster:CONTEXT.
-CLUSTER: Final = "cluster"
 SUFFIXES: Final = frozenset({".yaml", ".yml", ".json", ".ndjson", ".jsonl", ".parquet"})
 _LINES: Final = (".ndjson", ".jsonl")
 _PARQUET: Final = ".parquet"
@@ -611,14 +610,9 @@ def _first_line(path: str) -> _Line | None:
         return None
 
 
-def is_cluster(path: str) -> bool:
-    """Tell whether a side is a live cluster."""
-    return path == CLUSTER or path.startswith(f"{CLUSTER}:")
-
-
-def require_sides(desired: str, live: str) -> None:
+def require_sides(manifests: Sequence[str], live: str) -> None:
     """Raise UsageError for two sides that cannot be read together."""
-    if is_cluster(desired):
-        raise UsageError("'--desired' is what a cluster should have: files, or -")
-    if desired == live == STDIN:
-        raise UsageError("only one of '--desired' and '--live' can be -")
+    if any(map(is_cluster, manifests)):
+        raise UsageError("manifests are what a cluster should have: files, or -")
+    if live == STDIN and STDIN in manifests:
+        raise UsageError("only one of the manifests and '--live' can be -")

@@ -41,14 +41,12 @@ from smp.cli._drift_reading import (
     size_of,
 )
 from smp.cli._drift_records import (
-    CLUSTER,
     FilePart,
     Granule,
     Record,
     RecordReader,
     SideFile,
     granule_of,
-    is_cluster,
     require_sides,
 )
 from smp.cli._drift_run import LARGE, Comparer, DriftRow, Found, SameCount, load_fleet
@@ -57,6 +55,7 @@ from smp.cli._errors import CommandFailure, UsageError, printable, report
 from smp.cli._exit_codes import Tally
 from smp.cli._inputs import STDIN
 from smp.cli._interrupts import Interruption
+from smp.cli._live import CLUSTER, is_cluster
 from smp.cli._options import CommandSettings
 from smp.cli._status_line import RunProgress
 from smp.cli._workers import WorkerPool
@@ -111,7 +110,7 @@ def may_fork() -> bool:
 class DriftSides(msgspec.Struct, frozen=True):
     """What a run reads: both sides, and how objects get their clusters."""
 
-    desired: str
+    paths: tuple[str, ...]
     live: str
     contexts: list[str]
     cluster: str
@@ -121,7 +120,7 @@ class DriftSides(msgspec.Struct, frozen=True):
     @classmethod
     def of(
         cls,
-        desired: str | None,
+        paths: tuple[str, ...],
         live: tuple[str, ...],
         globs: tuple[str, ...],
         cluster: str,
@@ -131,14 +130,17 @@ class DriftSides(msgspec.Struct, frozen=True):
     ) -> DriftSides:
         """Return what options ask for. Raises UsageError and ConfigurationError."""
         contexts = contexts_of(live, globs)
-        if desired is None or not (live or contexts):
-            raise UsageError("give both '--desired' and '--live'")
+        if not (live or contexts):
+            raise UsageError("give manifests, -f FILE, and '--live'")
+        # A live object says what was applied last to it.
+        if not paths and (contexts or not is_cluster(live[0])):
+            raise UsageError("give manifests: only --live cluster can be without")
         # Several contexts are read together, and named by their rows.
         side = CLUSTER if contexts else live[0]
-        require_sides(desired, side)
+        require_sides(paths, side)
         if extra and not is_cluster(side):
             raise UsageError("'--extra' is for '--live cluster': a file has all it has")
-        return cls(desired, side, contexts, cluster, by_folder, extra)
+        return cls(paths, side, contexts, cluster, by_folder, extra)
 
 
 class DriftRun:
@@ -162,6 +164,8 @@ class DriftRun:
         self._interruption = interruption
         self.history: History | None = None
         self.all_rows: bool = False
+        # Whether what was applied is looked for in all namespaces.
+        self.is_everywhere: bool = False
         self.state: DriftState | None = None
         self._counts: dict[str, int] = {}
         self._failed = 0
@@ -186,13 +190,17 @@ class DriftRun:
     def read(self, sides: DriftSides) -> None:
         """Read both sides. Raises DocumentError for one that cannot be read."""
         live, extra = sides.live, sides.extra
-        desired = side_files(
-            self._inputs,
-            sides.desired,
-            sides.cluster,
-            by_folder=sides.by_folder,
-            is_desired=True,
-        )
+        desired = [
+            file
+            for path in sides.paths
+            for file in side_files(
+                self._inputs,
+                path,
+                sides.cluster,
+                by_folder=sides.by_folder,
+                is_desired=True,
+            )
+        ]
         if not (sides.contexts or is_cluster(live)):
             there = side_files(
                 self._inputs,
@@ -212,7 +220,12 @@ class DriftRun:
                 self._add(found, is_desired=False)
             return
         # What is live is asked for where a manifest says that there is something.
-        source = LiveCluster(live, self._inputs, self._gaps)
+        source = LiveCluster(live, self._inputs, self._gaps, self._settings)
+        if not sides.paths:
+            selector = self._settings.selector
+            for pair in source.applied(selector, is_everywhere=self.is_everywhere):
+                for is_desired, record in zip((True, False), pair, strict=True):
+                    self._add([record], is_desired=is_desired)
         while some := [*islice(wanted, _ASKED)]:
             self._add(source.of(some), is_desired=False)
             self._add(some, is_desired=True)
@@ -564,7 +577,7 @@ class DriftRun:
                 f"smp: read {', '.join(counts) or _NO_PAIRS}; "
                 f"{self._skipped:,} skipped, {self._failed:,} could not be read"
             )
-            if self._settings.output != "summary":
+            if self._settings.report_format is not None:
                 report(f"smp: {self._totals.line()}")
         verdicts = self._totals.verdicts
         incomplete = [each for each in self._totals.clusters() if not each.complete]

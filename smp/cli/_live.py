@@ -3,29 +3,45 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec.structs import asdict
+
 from smp._values.api_objects import drop_managed_fields
 from smp._values.values import JSONObject
-from smp.cli._errors import CommandFailure
+from smp.cli._errors import CommandFailure, UsageError
 from smp.cli._identity import identity_of
 from smp.cli._inputs import Inputs
 from smp.cli._objects import Entry, Listing, numbered
 from smp.cli._options import CommandSettings
 from smp.documents import dump_json
+from smp.errors import ObjectError
 
 if TYPE_CHECKING:
     from smp.cluster import Cluster
 
 
-def connect(context: str | None = None, **keywords: Any) -> Cluster:
-    """Connect to the cluster of a context. Raises ConfigurationError."""
-    from smp.cluster import Cluster  # noqa: PLC0415  # 150 ms; most runs read files
+def connect(asked: Mapping[str, Any], context: str = "", **keywords: Any) -> Cluster:
+    """Connect to the cluster of a context, by the options of a command.
+
+    Raises ConfigurationError.
+    """
+    # 150 ms; most runs read files.
+    from smp.cluster import Cluster  # noqa: PLC0415
+    from smp.cluster.connect import ConnectionOverrides  # noqa: PLC0415
 
     ignore_unverified()
-    return Cluster.connect(context, **keywords)
+    overrides = ConnectionOverrides(
+        **{name: asked[name] for name in ConnectionOverrides.__struct_fields__}
+    )
+    return Cluster.connect(
+        context or asked["context"] or None,
+        kubeconfig=asked["kubeconfig"] or None,
+        overrides=overrides,
+        **keywords,
+    )
 
 
 def ignore_unverified() -> None:
@@ -41,6 +57,19 @@ def ignore_unverified() -> None:
 CLUSTER: Final = "cluster"
 
 
+def is_cluster(path: str) -> bool:
+    """Tell whether a path is a live cluster: ``cluster`` or ``cluster:CONTEXT``."""
+    return path == CLUSTER or path.startswith(f"{CLUSTER}:")
+
+
+def cluster_of(paths: Sequence[str]) -> str | None:
+    """Return the one live cluster among paths, if there is one. Raises UsageError."""
+    found = [*filter(is_cluster, paths)]
+    if len(found) > 1:
+        raise UsageError("give one cluster for --live")
+    return found[0] if found else None
+
+
 def pair_with_live(
     paths: Sequence[str],
     entries: Listing,
@@ -52,13 +81,40 @@ def pair_with_live(
     """List live objects: those of files, and those that ``entries`` have in a cluster.
 
     Returns the entries and the live objects. What leaves out its namespace has that of
-    its live object in the cluster, as in kubectl. Raises DocumentError,
+    its live object in the cluster, as in kubectl. Raises DocumentError, UsageError,
     ConfigurationError and ApiError.
     """
-    if CLUSTER not in paths:
+    cluster = cluster_of(paths)
+    if cluster is None:
         return entries, inputs.listing(paths, at_once=at_once)
-    files = [path for path in paths if path != CLUSTER]
+    files = [path for path in paths if path != cluster]
     found = inputs.listing(files, at_once=at_once).all() if files else []
+    # kubectl get shows them on demand only; a server-side apply goes by them.
+    lives = live_objects(
+        cluster, entries, inputs, settings, has_managers=settings.server_side
+    )
+    found += lives.values()
+    named = [
+        entry.in_namespace(lives[entry.number].identity.namespace)
+        if entry.number in lives
+        else entry
+        for entry in entries
+    ]
+    return Listing(named), Listing(numbered(found))
+
+
+def live_objects(
+    cluster: str,
+    entries: Iterable[Entry],
+    inputs: Inputs,
+    settings: CommandSettings,
+    *,
+    has_managers: bool,
+) -> dict[int, Entry]:
+    """Read the live objects of manifests, by the numbers of their entries.
+
+    Raises ConfigurationError and ApiError.
+    """
     objects: dict[int, JSONObject] = {}
     for entry in entries:
         # A server makes a new object of a generated name each time; what cannot be
@@ -69,18 +125,34 @@ def pair_with_live(
     keywords: dict[str, Any] = {}
     if settings.namespace:
         keywords["namespace"] = settings.namespace
-    live_objects = connect(**keywords).get_all([*objects.values()])
-    namespaces: dict[int, str] = {}
-    for number, obj in zip(objects, live_objects, strict=True):
-        if obj is None:
-            continue
-        live = obj
-        # kubectl get shows them on demand only; a server-side apply goes by them.
-        if not settings.server_side:
-            live = drop_managed_fields(live)
-        data = dump_json(live).encode()
-        identity = identity_of(live)
-        namespaces[number] = identity.namespace
-        found.append(Entry(identity, "the cluster", 1, 0, len(data), data))
-    named = [entry.in_namespace(namespaces.get(entry.number, "")) for entry in entries]
-    return Listing(named), Listing(numbered(found))
+    context = cluster.partition(":")[2]
+    connected = connect(asdict(settings), context, **keywords)
+    found: dict[int, Entry] = {}
+    lives = connected.get_all([*objects.values()])
+    for number, obj in zip(objects, lives, strict=True):
+        if obj is not None:
+            live = obj if has_managers else drop_managed_fields(obj)
+            data = dump_json(live).encode()
+            source = f"the {cluster}"
+            found[number] = Entry(identity_of(live), source, 1, 0, len(data), data)
+    return found
+
+
+def in_place_of(
+    paths: Sequence[str], entries: Listing, inputs: Inputs, settings: CommandSettings
+) -> Listing:
+    """Return the live objects of manifests, where --live names a cluster.
+
+    An object that is not found is a problem. Raises as ``pair_with_live`` does.
+    """
+    if not paths:
+        return entries
+    cluster = cluster_of(paths)
+    if cluster is None or len(paths) > 1:
+        raise UsageError("--live is a cluster here: live objects in files are PATHS")
+    lives = live_objects(cluster, entries, inputs, settings, has_managers=True)
+    for entry in entries:
+        if entry.number not in lives:
+            error = ObjectError("not found in the cluster", code="not-found")
+            inputs.problems.append(CommandFailure(error, entry, entry.label))
+    return Listing(numbered(lives.values()))

@@ -27,14 +27,6 @@ if TYPE_CHECKING:
     from smp.hazards import Hazard, Input
     from smp.managed_fields import PatchRequest
 
-_ACTIONS: Final = {
-    "failed": "failed",
-    "new": "created",
-    "changed": "configured",
-    "unchanged": "unchanged",
-    "removed": "removed",
-}
-
 _MANAGED_FIELDS: Final = Path(("metadata", "managedFields"))
 
 
@@ -161,11 +153,6 @@ class ObjectOutcome(msgspec.Struct, frozen=True):
         return "changed" if self.differs else "unchanged"
 
     @property
-    def action(self) -> str:
-        """What happens to the object, in the words of kubectl apply."""
-        return _ACTIONS[self.verdict]
-
-    @property
     def operations(self) -> JSON:
         """The change as a JSON Patch (RFC 6902); a new object is added at the root."""
         if self.creates:
@@ -191,6 +178,17 @@ def differences(outcome: ObjectOutcome) -> list[ValueChange]:
     old = ABSENT if outcome.creates else before
     new = ABSENT if outcome.removes else after
     return [ValueChange(Path(), old, new)]
+
+
+def request_record(request: PatchRequest) -> JSONObject:
+    """Return what a client sends, for another program."""
+    return {
+        "method": request.method,
+        "path": request.path,
+        "query": dict(request.query),
+        "mediaType": request.media_type,
+        "body": request.body,
+    }
 
 
 def unknown_field_warnings_of(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
 from smp import custom_resources
+from smp._values.times import parse_duration
 from smp._values.values import JSON, JSONObject, as_object, as_text
 from smp.cli._commands import Argument, Command, CommandOption, switch
 from smp.cli._definitions import Definitions, is_definition
@@ -34,12 +35,11 @@ from smp.schema.resource_names import (
     read_published_resources,
 )
 
-if TYPE_CHECKING:
-    from smp.reports import Format
-
 Validation: TypeAlias = Literal["strict", "warn", "ignore"]
 # Those of smp.hazards, which most commands do not load.
 Policy: TypeAlias = Literal["warn", "error", "repair"]
+
+_SECOND: Final = 1_000_000_000  # nanoseconds
 
 # So many definitions are better compiled once than read by each command.
 _MANY_DEFINITIONS: Final = 50
@@ -50,22 +50,29 @@ WITHOUT_SCHEMA: Final = Schema.inline("any")
 
 
 READER_OUTPUTS: Final = ("report", "unified", "side-by-side")
-# The outputs that have causes and hazards, and the format of smp.reports of each.
-REPORT_FORMATS: Final[dict[str, Format]] = {
-    "causes": "text",
-    "causes-json": "json",
-    "sarif": "sarif",
-    "junit": "junit",
-    "gitlab": "gitlab",
-    "markdown": "markdown",
-    "html": "html",
-}
+# The formats of a report with causes and hazards that other programs read.
+REPORT_FORMATS: Final = ("json", "sarif", "junit", "gitlab", "markdown", "html")
+
+
+def read_duration(value: str) -> float:
+    """Read a duration in the form of Go: ``30s``, ``1m30s``; a number is seconds.
+
+    Raises ValueError.
+    """
+    # time.ParseDuration refuses a number alone; here it is not mistaken.
+    text = f"{value}s" if value.isdecimal() else value
+    nanoseconds = parse_duration(text)
+    if nanoseconds is None or nanoseconds < 0:
+        raise ValueError(f"{value!r} is not a duration such as 30s or 5m")
+    return nanoseconds / _SECOND
 
 
 class CommandSettings(msgspec.Struct, frozen=True):
     """The shared options of one run."""
 
-    output: str = "yaml"
+    output: str = "report"
+    # A format of smp.reports, in place of the output.
+    report_format: str | None = None
     kubernetes: str | None = None
     crd: tuple[str, ...] = ()
     policies: tuple[str, ...] = ()
@@ -93,6 +100,13 @@ class CommandSettings(msgspec.Struct, frozen=True):
     field_manager: str = ""
     force_conflicts: bool = False
     hazards: Policy = "warn"
+    context: str = ""
+    kubeconfig: str = ""
+    server: str = ""
+    token: str = ""
+    as_user: str = ""
+    insecure: bool = False
+    request_timeout: float = 0
 
     @property
     def is_for_a_reader(self) -> bool:
@@ -104,7 +118,8 @@ class CommandSettings(msgspec.Struct, frozen=True):
     @property
     def explains(self) -> bool:
         """Whether the output has the causes of what happens to each object."""
-        return self.output in REPORT_FORMATS and not self.summary and not self.quiet
+        is_report = self.report_format is not None
+        return is_report and not self.summary and not self.quiet
 
     def masks(self, versions: Mapping[str, JSONObject | None]) -> Masks:
         """Return the masks of one object, made of its versions by role."""
@@ -268,11 +283,37 @@ def _from_openapi(inputs: Inputs, path: str, sources: Sources | None) -> Catalog
         return catalog.with_overlay(bundled_overlay())
 
 
+def filename_option(help_: str) -> CommandOption:
+    """Return the option that names manifests, as arguments do.
+
+    Go: k8s.io/cli-runtime/pkg/genericclioptions, FileNameFlags.AddFlags.
+    """
+    return CommandOption(
+        "-f, --filename",
+        f"{help_}: a file, a directory, a URL, or - for standard input; several ones "
+        "with commas between them. Repeatable.",
+        parameter="filenames",
+        kind="path",
+        is_repeatable=True,
+    )
+
+
+KUSTOMIZE_OPTION: Final = CommandOption(
+    "-k, --kustomize",
+    "Manifests: what kustomize, or kubectl, makes of a directory. Repeatable.",
+    parameter="kustomizations",
+    metavar="DIR",
+    is_repeatable=True,
+)
+FILENAME_OPTION: Final = filename_option("Manifests")
+# What -f names may be named without it, too.
+PATHS: Final = Argument("paths", is_required=False, is_repeatable=True)
+
 # The inputs of a three-way apply beside the new configuration.
 LIVE_OPTIONS: Final = (
     CommandOption(
         "--live",
-        "Live objects; cluster: those of the current context of kubectl. Repeatable.",
+        "Live objects: files, or cluster[:CONTEXT]. Repeatable.",
         parameter="live_paths",
         kind="path",
         is_repeatable=True,
@@ -285,6 +326,13 @@ LIVE_OPTIONS: Final = (
         kind="path",
         is_repeatable=True,
     ),
+)
+
+LIVE_CLUSTER_OPTION: Final = CommandOption(
+    "--live",
+    "cluster[:CONTEXT]: the live objects of the manifests, in place of these.",
+    metavar="CLUSTER",
+    is_repeatable=True,
 )
 
 RULES_OPTION: Final = CommandOption(
@@ -367,6 +415,57 @@ MERGE_OPTIONS: Final = (
     COLOR_OPTION,
 )
 
+NAMESPACE_OPTION: Final = CommandOption(
+    "-n, --namespace",
+    "The namespace of objects that leave it out; others are an error, as in kubectl.",
+    metavar="NAME",
+    default="",
+)
+# Go: k8s.io/kubectl/pkg/cmd/get, GetOptions.AllNamespaces.
+ALL_NAMESPACES: Final = switch("-A, --all-namespaces", "The objects of all namespaces.")
+
+# Go: k8s.io/cli-runtime/pkg/genericclioptions, ConfigFlags.AddFlags.
+CONNECTION_OPTIONS: Final = (
+    CommandOption(
+        "--context",
+        "Context of the configuration of kubectl. [default: the current one]",
+        metavar="NAME",
+        default="",
+    ),
+    CommandOption(
+        "--kubeconfig",
+        "Configuration of kubectl. [default: the files of $KUBECONFIG]",
+        metavar="FILE",
+        default="",
+    ),
+    CommandOption(
+        "-s, --server",
+        "Address of the API server. [default: that of the context]",
+        metavar="URL",
+        default="",
+    ),
+    CommandOption("--token", "Bearer token of the requests.", default=""),
+    CommandOption(
+        "--as",
+        "User to impersonate.",
+        parameter="as_user",
+        metavar="NAME",
+        default="",
+    ),
+    switch(
+        "--insecure-skip-tls-verify",
+        "Do not verify the certificate of the server.",
+        parameter="insecure",
+    ),
+    CommandOption(
+        "--request-timeout",
+        "The longest time to wait for an answer; 0 is for ever.",
+        metavar="DURATION",
+        convert=read_duration,
+        default="0",
+    ),
+)
+
 SELECTOR_OPTION: Final = CommandOption(
     "-l, --selector",
     "Take only objects with these labels: app=web,tier!=db,env in (a,b),!c.",
@@ -375,13 +474,7 @@ SELECTOR_OPTION: Final = CommandOption(
 )
 
 SELECTION_OPTIONS: Final = (
-    CommandOption(
-        "-n, --namespace",
-        "The namespace of new objects that leave it out; others are an error, as in "
-        "kubectl.",
-        metavar="NAME",
-        default="",
-    ),
+    NAMESPACE_OPTION,
     SELECTOR_OPTION,
     CommandOption(
         "--include-kind",
@@ -397,6 +490,8 @@ VALIDATE_OPTION: Final = CommandOption(
     "Unknown fields and values of a wrong type: an error, a warning, or nothing. A "
     "server drops unknown fields in any case.",
     choices=("strict", "warn", "ignore"),
+    # Go: k8s.io/kubectl, pkg/cmd/util, AddValidateFlags and GetValidationDirective.
+    synonyms={"": "strict", "true": "strict", "false": "ignore"},
     default="warn",
 )
 
@@ -454,6 +549,16 @@ SERVER_SIDE_OPTIONS: Final = (
 def output_option(*outputs: str, help: str = "") -> CommandOption:  # noqa: A002  # as its field
     """Return the option for the format of the output; the first one is the default."""
     return CommandOption("-o, --output", help, choices=outputs, default=outputs[0])
+
+
+def format_option(*formats: str) -> CommandOption:
+    """Return the option for a report that other programs read."""
+    return CommandOption(
+        "--format",
+        "A report for other programs, with causes and hazards, in place of -o.",
+        parameter="report_format",
+        choices=formats,
+    )
 
 
 def declare(

@@ -10,13 +10,13 @@ from typing import Final
 
 import click
 
-from smp.cli._click import cli
+from smp.cli._click import SHOWS_ALL, cli
 from smp.cli._outputs import write
 
 _WIDTH: Final = 80
 _HEAD: Final = """# Command line
 
-What `smp --help` and the `--help` of each command say.
+What `smp --help` and the `--help-all` of each command say.
 """
 
 
@@ -25,6 +25,7 @@ def reference() -> str:
     context = click.Context(
         cli, info_name="smp", terminal_width=_WIDTH, **cli.context_settings
     )
+    context.meta[SHOWS_ALL] = True
     return "\n".join([_HEAD, *_sections(context)])
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+from typing import cast
 
 import msgspec
 
-from smp._values.values import JSON, JSONObject
+from smp._values.values import ABSENT, JSON, JSONObject
+from smp.cli._changes import ValueChange
 from smp.cli._inputs import Inputs
-from smp.cli._object_outcomes import ObjectOutcome
+from smp.cli._object_outcomes import ObjectOutcome, differences, request_record
 from smp.cli._objects import Entry
-from smp.cli._options import REPORT_FORMATS, CommandSettings
 from smp.cli._outcomes import UNMET
 from smp.documents import Positions
 from smp.hazards import Input
@@ -18,6 +19,7 @@ from smp.paths import Path
 from smp.reports import (
     Failure,
     Finding,
+    Format,
     Layout,
     ObjectReport,
     Place,
@@ -28,13 +30,17 @@ from smp.reports import (
 
 
 def layout_of_causes(
-    settings: CommandSettings, inputs: Inputs, title: str
+    report_format: str, inputs: Inputs, title: str
 ) -> Layout[ObjectOutcome]:
     """Return the layout of a report. Raises ReportError, see ``printer_of``."""
-    printer = printer_of(REPORT_FORMATS[settings.output], title=title)
+    printer = printer_of(cast("Format", report_format), title=title)
 
     def piece(outcome: ObjectOutcome) -> str:
-        return printer.piece(_report(outcome, inputs))
+        report = _report(outcome, inputs)
+        # The other formats have no place for them.
+        if report_format == "json":
+            report = msgspec.structs.replace(report, details=_details(outcome))
+        return printer.piece(report)
 
     return Layout(
         piece,
@@ -84,6 +90,44 @@ def _report(outcome: ObjectOutcome, inputs: Inputs) -> ObjectReport:
         "\n".join(outcome.problems),
         outcome.type_,
     )
+
+
+def _details(outcome: ObjectOutcome) -> JSONObject:
+    """Return what is known of an outcome beside the report of its object."""
+    details: JSONObject = {
+        "changes": [_change(change) for change in differences(outcome)]
+    }
+    if outcome.renamed_from:
+        details["renamedFrom"] = outcome.renamed_from
+    if outcome.has_other_form:
+        details |= {"mediaType": outcome.media_type, "reason": outcome.reason}
+        if outcome.kubectl_patch is not None:
+            details["kubectlPatch"] = outcome.kubectl_patch
+    if outcome.set_aside:
+        details["setAside"] = [
+            {"path": str(entry.path), "by": entry.by, "reason": entry.reason}
+            for entry in outcome.set_aside
+        ]
+    ownership = outcome.ownership
+    if ownership is not None:
+        conflicts = ownership.conflict_records(outcome.before, outcome.patch)
+        details |= {"conflicts": conflicts, "managers": ownership.manager_records()}
+    if outcome.requests:
+        details["requests"] = [request_record(request) for request in outcome.requests]
+    return details
+
+
+def _change(change: ValueChange) -> JSON:
+    shown: JSONObject = {"path": str(change.path)}
+    if change.old is not ABSENT:
+        shown["old"] = change.old
+    if change.new is not ABSENT:
+        shown["new"] = change.new
+    if change.is_order:
+        shown["order"] = True
+    if change.is_rename:
+        shown["renamed"] = True
+    return shown
 
 
 def _object(value: JSON) -> JSONObject | None:

@@ -15,7 +15,7 @@ from smp._values.last_applied import (
     with_last_applied,
 )
 from smp._values.values import JSONObject, as_object
-from smp.cli._commands import Command, CommandOption, switch
+from smp.cli._commands import Command, switch
 from smp.cli._errors import UsageError, concerning
 from smp.cli._formats import object_layout
 from smp.cli._inputs import Inputs
@@ -30,9 +30,13 @@ from smp.cli._objects import (
     rows_of,
 )
 from smp.cli._options import (
+    CONNECTION_OPTIONS,
+    FILENAME_OPTION,
     HAZARDS_OPTION,
+    KUSTOMIZE_OPTION,
     LIVE_OPTIONS,
     MERGE_OPTIONS,
+    PATHS,
     POLICIES_OPTION,
     READER_OUTPUTS,
     REPORT_FORMATS,
@@ -41,6 +45,7 @@ from smp.cli._options import (
     VALIDATE_OPTION,
     CommandSettings,
     declare,
+    format_option,
     output_option,
     profile_option,
 )
@@ -72,7 +77,7 @@ _ANNOTATION: Final = "last applied: from the annotation of the live object"
 
 def run_apply(
     *,
-    new_paths: tuple[str, ...],
+    paths: tuple[str, ...],
     kustomizations: tuple[str, ...],
     live_paths: tuple[str, ...],
     last_paths: tuple[str, ...],
@@ -86,11 +91,10 @@ def run_apply(
     with the live ones by group, kind, namespace and name; one without a live object is
     printed as it would be created. The annotation with the last-applied configuration
     is updated where the live object has it. -o jsonpatch prints what changes the live
-    object (RFC 6902), -o patch what leads a server to the result, -o json all that is
-    known of each object, -o report what changes. -o causes and causes-json say why
-    each field changes or does not, and what would change it; sarif, junit, gitlab,
-    markdown and html are such reports for other tools. The outputs for a reader
-    (report, unified, side-by-side, and all with causes) mask the values of Secrets.
+    object (RFC 6902), -o patch what leads a server to the result, -o report what
+    changes, and --format what other programs read: all that is known of each object,
+    and why each field changes or does not. Reports (and unified, side-by-side) mask the
+    values of Secrets.
 
     With --server-side the result is that of `kubectl apply --server-side`: the managed
     fields of the live object decide, not what was applied last, and a field that
@@ -101,12 +105,12 @@ def run_apply(
     """
     _require_options(settings, has_others=bool(last_paths) or not overwrite)
     inputs = Inputs(settings.max_bytes)
-    if not new_paths and not kustomizations:
-        raise UsageError("give the new configuration: -f FILE, or -k DIR")
+    if not paths and not kustomizations:
+        raise UsageError("give manifests: -f FILE, or -k DIR")
     at_once = selects_by_name(settings)
     rows: Iterable[ObjectRow]
     if live_paths or last_paths or kustomizations or at_once:
-        entries = inputs.listing(new_paths, kustomizations, at_once=at_once)
+        entries = inputs.listing(paths, kustomizations, at_once=at_once)
         selection = Selection(settings, inputs, entries if at_once else ())
         entries, live_entries = pair_with_live(
             live_paths,
@@ -123,7 +127,7 @@ def run_apply(
         # Nothing has to be looked for among all objects.
         selection = Selection(settings, inputs, ())
         nothing = EntryPairing(Listing(), Listing())
-        rows = rows_of(inputs.entries_as_read(new_paths), nothing, nothing)
+        rows = rows_of(inputs.entries_as_read(paths), nothing, nothing)
     shows = None
     # Where a path has no cause, it counts whether the object has others.
     if explained is not None and not explained.path:
@@ -142,7 +146,7 @@ def run_apply(
         compute = partial(
             apply_policies, compute=compute, policies=policies, settings=settings
         )
-    layout = object_layout(settings, inputs, "smp apply", has_records=True)
+    layout = object_layout(settings, inputs, "smp apply")
     if explained is not None and explained.path:
         compute = partial(_explain, compute=compute, explained=explained)
     return run(rows, Work(compute, layout), inputs, settings)
@@ -235,22 +239,10 @@ def _require_known(path: str, type_: Type) -> None:
 COMMAND: Final[Command] = declare(
     run_apply,
     (
-        CommandOption(
-            "-f, --filename",
-            "New configuration. Repeatable.",
-            parameter="new_paths",
-            kind="path",
-            is_repeatable=True,
-        ),
-        CommandOption(
-            "-k, --kustomize",
-            "New configuration: what kustomize, or kubectl, makes of a directory. "
-            "Repeatable.",
-            parameter="kustomizations",
-            metavar="DIR",
-            is_repeatable=True,
-        ),
+        FILENAME_OPTION,
+        KUSTOMIZE_OPTION,
         *LIVE_OPTIONS,
+        *CONNECTION_OPTIONS,
         switch(
             "--overwrite",
             "Whether the new configuration wins over changes made to the live object, "
@@ -276,11 +268,12 @@ COMMAND: Final[Command] = declare(
             "patch",
             "requests",
             *READER_OUTPUTS,
-            *REPORT_FORMATS,
         ),
+        format_option(*REPORT_FORMATS),
         *SELECTION_OPTIONS,
         *MERGE_OPTIONS,
     ),
+    arguments=(PATHS,),
     example="apply -f new.yaml --live live.yaml --last-applied old.yaml",
     exit_codes="0 done, 1 done with warnings and --strict, 2 an error,\n"
     "or a server would refuse an object, 3 done in part",

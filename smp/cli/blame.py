@@ -14,14 +14,20 @@ import msgspec
 
 from smp._values.path_patterns import Pattern, pattern_of
 from smp._values.values import JSON
-from smp.cli._commands import Argument, Command, CommandOption, switch
+from smp.cli._commands import Command, CommandOption, switch
 from smp.cli._errors import UsageError, concerning, printable
 from smp.cli._identity import ObjectIdentity
 from smp.cli._inputs import Inputs
+from smp.cli._live import in_place_of
 from smp.cli._objects import ObjectRow
 from smp.cli._options import (
+    CONNECTION_OPTIONS,
+    LIVE_CLUSTER_OPTION,
+    PATHS,
     CommandSettings,
     declare,
+    filename_option,
+    format_option,
     output_option,
     share_options,
 )
@@ -334,8 +340,9 @@ _NO_ENTRIES: Final = (
 
 def run_blame(
     *,
-    targets: tuple[str, ...],
     paths: tuple[str, ...],
+    live: tuple[str, ...],
+    selected: tuple[str, ...],
     managers: tuple[str, ...],
     unowned: bool,
     show_managed_fields: bool,
@@ -344,7 +351,8 @@ def run_blame(
     """Print each object with the managers that own its fields.
 
     The owners come from metadata.managedFields alone; no schema is needed. The objects
-    have to have them: kubectl get -o yaml --show-managed-fields | smp blame -
+    have to have them: smp blame -f new.yaml --live cluster, or
+    kubectl get -o yaml --show-managed-fields | smp blame -
 
     Before each line of YAML is the manager that owns it: its name, operation and
     subresource, and when it last changed something that it owns. Each other owner of
@@ -353,17 +361,20 @@ def run_blame(
     could have an owner and has none is marked. At the end are the fields that managers
     own and that the object does not have: a server drops empty values.
 
-    -o report lists managers and paths, -o json is for programs. The values of Secrets
-    are masked.
+    -o report lists managers and paths, --format json is for other programs. The values
+    of Secrets are masked.
     """
+    if not paths:
+        raise UsageError("give live objects: smp blame FILE, or -f FILE")
     inputs = Inputs(settings.max_bytes)
     try:
-        patterns = tuple(pattern_of(path) for path in paths)
+        patterns = tuple(pattern_of(path) for path in selected)
     except ValueError as error:
         raise UsageError(f"Invalid value for '--path': {error}") from None
     wanted = Wanted(patterns, frozenset(managers), unowned, show_managed_fields)
-    entries = inputs.listing(targets, at_once=True)
+    entries = inputs.listing(paths, at_once=True)
     inputs.end_listings()
+    entries = in_place_of(live, entries, inputs, settings)
     selection = Selection(settings, inputs, entries)
     compute = partial(
         _outcome,
@@ -380,11 +391,14 @@ def run_blame(
 COMMAND: Final[Command] = declare(
     run_blame,
     (
+        filename_option("Live objects, or with --live manifests"),
+        LIVE_CLUSTER_OPTION,
+        *CONNECTION_OPTIONS,
         CommandOption(
             "--path",
             "Show only what is at a path, and in it: spec.template.spec.containers, "
             "spec.containers[name=app].image. Repeatable.",
-            parameter="paths",
+            parameter="selected",
             metavar="PATH",
             is_repeatable=True,
         ),
@@ -400,7 +414,8 @@ COMMAND: Final[Command] = declare(
             "Show what no manager owns, and else only what --manager names.",
         ),
         switch("--show-managed-fields", "Print the managedFields as well."),
-        output_option("yaml", "report", "json"),
+        output_option("yaml", "report"),
+        format_option("json"),
         CommandOption(
             "-n, --namespace",
             "Take only objects of a namespace, and those without any.",
@@ -417,7 +432,7 @@ COMMAND: Final[Command] = declare(
             "color",
         ),
     ),
-    arguments=(Argument("targets", metavar="OBJECTS...", is_repeatable=True),),
+    arguments=(PATHS,),
     example="blame live.yaml --path spec.template -o report",
     exit_codes="0 done, 1 done with warnings and --strict, 2 an error,\n3 done in part",
 )
@@ -455,7 +470,7 @@ def _outcome(
 
 
 def _layout_of(settings: CommandSettings) -> Layout[BlameOutcome]:
-    if settings.output == "json":
+    if settings.report_format == "json":
         return Layout(record, "[\n", ",\n", "\n]\n", empty="[]\n", has_warnings=True)
     is_coloured = has_colours(settings.color)
     if settings.output == "report":

@@ -12,12 +12,10 @@ from smp._values.api_objects import drop_managed_fields
 from smp._values.values import JSONObject
 from smp.cli._cluster_inputs import (
     connected,
-    manifests_of,
     merge_keywords,
     read_manifests,
 )
 from smp.cli._cluster_options import (
-    ALL_NAMESPACES,
     CONNECTION,
     DELETION,
     DRY_RUN,
@@ -49,9 +47,12 @@ from smp.cli._errors import CommandFailure, UsageError, printable, report
 from smp.cli._identity import identity_of
 from smp.cli._interrupts import InterruptNotice
 from smp.cli._options import (
+    ALL_NAMESPACES,
+    PATHS,
     READER_OUTPUTS,
     REPORT_FORMATS,
     VALIDATE_OPTION,
+    format_option,
     output_option,
 )
 from smp.cli._outputs import YAML_SEPARATORS, write
@@ -66,7 +67,6 @@ _ERROR: Final = 1
 _WRITING: Final = (
     *("dry_run", "strict", "force", "validate", "order", "grace_period", "timeout"),
 )
-_OUTPUTS_OF_REPORTS: Final = (*READER_OUTPUTS, *REPORT_FORMATS)
 
 
 def apply_manifests(**options: Any) -> int:
@@ -99,7 +99,7 @@ def apply_manifests(**options: Any) -> int:
     line.clear()
     # Reports have the warnings and the errors.
     results: list[Any] = [*done.results]
-    if output in _OUTPUTS_OF_REPORTS:
+    if options["report_format"] or output in READER_OUTPUTS:
         settings = settings_of(options)
         print_report(manifests, results, settings, "smp cluster apply")
         failed = bool(done.errors) or bool(manifests.inputs.new_problems())
@@ -114,39 +114,6 @@ def apply_manifests(**options: Any) -> int:
     # What does not become ready was applied all the same.
     is_ready = _show_waited(done.waited)
     return 0 if is_ready and not failed else _ERROR
-
-
-def show_diff(**options: Any) -> int:
-    """Show what an apply would change, as kubectl diff does.
-
-    The server is asked in a dry run, and nothing is written. With --prune it has the
-    objects that would be deleted, also those of an ApplySet.
-    """
-    manifests = read_manifests(options)
-    keywords = merge_keywords(options, manifests)
-    found = connected(options).diff(manifests.objects, **keywords)
-    settings = settings_of(options)
-    return print_report(manifests, [*found], settings, "smp cluster diff")
-
-
-def show_drift(**options: Any) -> int:
-    """Show how live objects differ from what was applied to them.
-
-    Without manifests these are all objects of the namespace that have a last-applied
-    configuration. Nothing is sent but reads: what an apply would change is computed.
-    """
-    cluster = connected(options)
-    if options["paths"] or options["kustomizations"]:
-        manifests = read_manifests(options)
-        found = cluster.drift(manifests.objects)
-    else:
-        # A selector that is wrong is an error of the command line.
-        select_by(options["selector"])
-        namespace = "" if options["all_namespaces"] else None
-        found = cluster.drift(namespace=namespace, selector=options["selector"])
-        manifests = manifests_of([each.item.object for each in found])
-    settings = settings_of(options)
-    return print_report(manifests, [*found], settings, "smp cluster drift")
 
 
 def print_live(**options: Any) -> int:
@@ -309,23 +276,6 @@ def list_applysets(**options: Any) -> int:
 _Declared: Final = partial(
     Command, error=_ERROR, exit_codes="0 done, 1 an error", takes_booleans=True
 )
-# In diff, 1 says that there are differences.
-_Compared: Final = partial(
-    Command,
-    takes_booleans=True,
-    exit_codes="0 nothing differs, 1 something does, 2 an error,\n3 done in part",
-)
-_DIFF_OUTPUT: Final = output_option(
-    "unified",
-    "report",
-    "side-by-side",
-    "yaml",
-    "kyaml",
-    "json",
-    *REPORT_FORMATS,
-    help="What is printed.",
-)
-
 COMMAND: Final = CommandGroup(
     """Apply to a live cluster as kubectl does, and look at what is there.
 
@@ -336,6 +286,7 @@ COMMAND: Final = CommandGroup(
     commands={
         "apply": _Declared(
             apply_manifests,
+            arguments=(PATHS,),
             example="cluster apply -f new.yaml --hazards repair",
             options=(
                 *FILES,
@@ -367,19 +318,10 @@ COMMAND: Final = CommandGroup(
                 timeout_option(
                     "The longest time for --wait, and for a deletion of --force.", "5m"
                 ),
-                print_option("name", "yaml", "kyaml", "json", *_OUTPUTS_OF_REPORTS),
+                print_option("name", "yaml", "kyaml", "json", *READER_OUTPUTS),
+                format_option(*REPORT_FORMATS),
                 *SHOWN,
             ),
-        ),
-        "diff": _Compared(
-            show_diff,
-            example="cluster diff -f new.yaml -o report",
-            options=(*FILES, *CONNECTION, *MERGE, _DIFF_OUTPUT, *SHOWN),
-        ),
-        "drift": _Compared(
-            show_drift,
-            example="cluster drift -n shop",
-            options=(*FILES, *CONNECTION, ALL_NAMESPACES, _DIFF_OUTPUT, *SHOWN),
         ),
         "get": _Declared(
             print_live,
@@ -398,6 +340,7 @@ COMMAND: Final = CommandGroup(
         ),
         "wait": _Declared(
             wait_until_ready,
+            arguments=(PATHS,),
             example="cluster wait -f new.yaml --timeout 5m",
             exit_codes="0 all are ready, 1 one is not",
             options=(
@@ -408,6 +351,7 @@ COMMAND: Final = CommandGroup(
         ),
         "delete": _Declared(
             delete_objects,
+            arguments=(PATHS,),
             example="cluster delete -f new.yaml --ignore-not-found",
             options=(
                 *FILES,

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from smp._strategic import two_way_patch
 from smp._values.last_applied import drop_last_applied, last_applied_configuration
 from smp._values.values import JSON, JSONObject, as_object, same
+from smp.cli._cluster_options import DRY_RUN, MERGE
 from smp.cli._commands import Argument, Command, CommandOption, switch
 from smp.cli._comparing import Comparing
 from smp.cli._errors import UsageError, concerning
 from smp.cli._formats import patch_layout
 from smp.cli._inputs import Inputs
-from smp.cli._live import pair_with_live
+from smp.cli._live import cluster_of, pair_with_live
 from smp.cli._object_outcomes import ObjectOutcome, unknown_field_warnings_of
 from smp.cli._objects import (
     Entry,
@@ -27,7 +28,9 @@ from smp.cli._objects import (
     rows_of,
 )
 from smp.cli._options import (
+    CONNECTION_OPTIONS,
     HAZARDS_OPTION,
+    KUSTOMIZE_OPTION,
     MERGE_OPTIONS,
     READER_OUTPUTS,
     REPORT_FORMATS,
@@ -35,6 +38,8 @@ from smp.cli._options import (
     SELECTION_OPTIONS,
     CommandSettings,
     declare,
+    filename_option,
+    format_option,
     output_option,
     profile_option,
 )
@@ -55,53 +60,59 @@ from smp.schema.model import AnyType, Schema
 if TYPE_CHECKING:
     from smp.hazards import Input
 
-# ORIGINAL and MODIFIED.
-_STATES: Final = 2
 # The hazard of a last-applied configuration that the annotation does not have.
 _STALE: Final = "stale-last-applied"
 
 
 def run_diff(
     *,
-    original: str | None,
-    modified: str | None,
-    kustomization: str | None,
+    dry_run: str,
+    states: tuple[str, ...],
+    paths: tuple[str, ...],
+    kustomizations: tuple[str, ...],
     live: tuple[str, ...],
     settings: CommandSettings,
+    **asked: Any,
 ) -> int:
-    """Print the patch between two states of objects.
+    """Show what differs between two states of objects, or what an apply changes.
 
-    The strategic merge patch from each object of ORIGINAL to that of MODIFIED. With
-    --live, ORIGINAL is what was applied last, and the patch is the three-way one of
-    `smp apply`; where MODIFIED is the only path, the annotation of each live object
-    says what was applied last. Objects are paired by group, kind, namespace and name; a
-    new object is its own patch. In YAML each patch has its object in a comment and
-    empty ones are left out; JSON has all that is known of each object. With --live, -o
-    causes and causes-json say why each field changes or does not, and what would change
-    it; sarif, junit, gitlab, markdown and html are such reports for other tools. The
-    values of Secrets are masked. What a server sets (uid, resourceVersion, status and
-    the like) is left out where only one of the objects has it, and a PATH of --ignore
-    wherever both objects differ in it.
+    From each object of ORIGINAL to that of MODIFIED; with --live, from each live object
+    to what `kubectl apply` of MODIFIED makes of it. What was applied last is in
+    ORIGINAL, or else in the annotation of the live object. Objects are paired by group,
+    kind, namespace and name. -o patch prints the strategic merge patch of each object
+    that differs, and with --live the three-way one of `smp apply`; kyaml and json are
+    the same patch, jsonpatch another one (RFC 6902). --format is for other programs.
+    The values of Secrets are masked. What a server sets (uid, resourceVersion, status
+    and the like) is left out where only one of the objects has it, and a PATH of
+    --ignore wherever both objects differ in it.
+
+    With --dry-run=server the cluster of --live is asked, as kubectl diff does, and so
+    with the options of a server-side apply or of a prune. Nothing is written.
 
     For kubectl diff, smp-diff is this command:
-    KUBECTL_EXTERNAL_DIFF="smp-diff -o report" kubectl diff -f new.yaml
+    KUBECTL_EXTERNAL_DIFF=smp-diff kubectl diff -f new.yaml
     """
+    if dry_run == "server" or settings.server_side or asked["prune"]:
+        cluster = cluster_of(live)
+        if cluster is None or states:
+            raise UsageError(
+                "--dry-run=server, --server-side and --prune ask a cluster: "
+                "smp diff -f FILE --live cluster"
+            )
+        from smp.cli._cluster_diff import show_diff  # noqa: PLC0415  # 150 ms
+
+        asked |= {"paths": paths, "kustomizations": kustomizations}
+        return show_diff(cluster, asdict(settings) | asked)
     inputs = Inputs(settings.max_bytes)
     comparing = Comparing.of(settings, inputs)
-    paths = [path for path in (original, modified) if path is not None]
-    kustomizations = [] if kustomization is None else [kustomization]
-    count = len(paths) + len(kustomizations)
+    originals_at, manifests = _paths_of(
+        states, paths, kustomizations, has_live=bool(live)
+    )
     # The live objects themselves say what was applied last.
-    has_annotations = bool(live) and count == 1
-    if not has_annotations and count != _STATES:
-        raise UsageError(
-            "give ORIGINAL and MODIFIED, or -k DIR in place of MODIFIED; with --live, "
-            "MODIFIED may be alone"
-        )
-    original_paths = [] if has_annotations else [paths.pop(0)]
+    has_annotations = not originals_at
     at_once = selects_by_name(settings)
-    original_entries = inputs.listing(original_paths, at_once=at_once)
-    entries = inputs.listing(paths, kustomizations, at_once=at_once)
+    original_entries = inputs.listing(originals_at, at_once=at_once)
+    entries = inputs.listing(manifests, kustomizations, at_once=at_once)
     named = [*original_entries, *entries] if at_once else []
     selection = Selection(settings, inputs, named)
     entries, live_entries = pair_with_live(
@@ -112,10 +123,10 @@ def run_diff(
         at_once=at_once,
     )
     is_three_way = bool(live)
-    states = selection.of_states(original_entries)
-    originals: Pairing = EntryPairing(entries, states)
+    former = selection.of_states(original_entries)
+    originals: Pairing = EntryPairing(entries, former)
     if not is_three_way:
-        originals = StatePairing(entries, states, inputs)
+        originals = StatePairing(entries, former, inputs)
     lives = EntryPairing(entries, selection.of_states(live_entries))
     operation = DiffOperation(
         inputs, selection, settings, comparing, is_three_way, has_annotations
@@ -126,22 +137,45 @@ def run_diff(
     return run(rows, work, inputs, settings)
 
 
+def _paths_of(
+    states: tuple[str, ...],
+    paths: tuple[str, ...],
+    kustomizations: tuple[str, ...],
+    *,
+    has_live: bool,
+) -> tuple[list[str], list[str]]:
+    """Return the paths of ORIGINAL, if there is one, and of MODIFIED.
+
+    MODIFIED is the last argument, unless -f or -k name it. Raises UsageError.
+    """
+    former, modified = [*states], [*paths]
+    if former and not modified and not kustomizations:
+        modified = [former.pop()]
+    is_whole = bool(modified or kustomizations)
+    if len(former) > 1 or not is_whole or not (former or has_live):
+        raise UsageError(
+            "give ORIGINAL and MODIFIED, -f FILE or -k DIR in place of MODIFIED; with "
+            "--live, MODIFIED may be alone"
+        )
+    return former, modified
+
+
 COMMAND: Final[Command] = declare(
     run_diff,
     (
-        CommandOption(
-            "-k, --kustomize",
-            "In place of MODIFIED: what kustomize, or kubectl, makes of a directory.",
-            parameter="kustomization",
-            metavar="DIR",
-        ),
+        filename_option("MODIFIED"),
+        KUSTOMIZE_OPTION,
         CommandOption(
             "--live",
-            "Live objects: print what brings them to MODIFIED, which may then be the "
-            "only path. cluster: those of the current context of kubectl. Repeatable.",
+            "Live objects, files or cluster[:CONTEXT]: what changes them to MODIFIED, "
+            "which may then be the only path. Repeatable.",
             kind="path",
             is_repeatable=True,
         ),
+        *CONNECTION_OPTIONS,
+        replace(DRY_RUN, help="server: ask the cluster.", choices=("none", "server")),
+        *[option for option in MERGE if option.name != "hazards"],
+        switch("-R, --recursive", "Take the folders of a directory as well."),
         CommandOption(
             "--ignore",
             "Leave out a path: spec.replicas, data.*, spec.containers[*].image. "
@@ -164,17 +198,20 @@ COMMAND: Final[Command] = declare(
         ),
         profile_option(),
         HAZARDS_OPTION,
-        output_option(
-            "yaml", "kyaml", "json", "jsonpatch", *READER_OUTPUTS, *REPORT_FORMATS
-        ),
+        output_option(*READER_OUTPUTS, "patch", "kyaml", "json", "jsonpatch"),
+        format_option(*REPORT_FORMATS),
         *SELECTION_OPTIONS,
         *MERGE_OPTIONS,
     ),
     arguments=(
-        Argument("original", is_required=False),
-        Argument("modified", is_required=False),
+        Argument(
+            "states",
+            metavar="[ORIGINAL] [MODIFIED]",
+            is_required=False,
+            is_repeatable=True,
+        ),
     ),
-    example="diff old.yaml new.yaml -o report",
+    example="diff old.yaml new.yaml",
     exit_codes="0 nothing differs, 1 something does, 2 an error, or a\n"
     "server would refuse an object, 3 done in part",
 )

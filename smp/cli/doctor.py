@@ -36,7 +36,7 @@ _EXTRAS: Final = {
     "cluster": "smp.cluster over the official Python client",
     "fleet": "smp drift, smp.fleet: Arrow batches and Parquet",
     "go": "Go types: smp openapi generate, smp.Catalog.from_go",
-    "report": "HTML reports: -o html",
+    "report": "HTML reports: --format html",
     "server": "smp serve, smp.testing",
     "uvloop": "a faster event loop of smp serve",
 }

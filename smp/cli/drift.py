@@ -23,22 +23,27 @@ from smp.cli._drift_pairs import Parts
 from smp.cli._drift_run import Comparer
 from smp.cli._drift_state import DriftState
 from smp.cli._drift_steps import DriftRun, DriftSides, DriftWorker, may_fork
-from smp.cli._errors import report
+from smp.cli._errors import UsageError, report
 from smp.cli._inputs import Inputs
 from smp.cli._interrupts import Interruption
 from smp.cli._options import (
+    ALL_NAMESPACES,
+    CONNECTION_OPTIONS,
+    FILENAME_OPTION,
+    NAMESPACE_OPTION,
+    PATHS,
     RULES_OPTION,
     SCHEMA_OPTIONS,
     CommandSettings,
     Schemas,
     declare,
-    output_option,
+    format_option,
     share_options,
 )
 from smp.cli._workers import WorkerPool
 from smp.errors import DocumentError, SmpError
 
-_FORMATS: Final = ("summary", "ndjson", "parquet", "html", "junit", "sarif")
+_FORMATS: Final = ("ndjson", "parquet", "html", "junit", "sarif")
 # Manifests whose live objects are asked for at a time.
 _ASKED: Final = 100
 _NO_PAIRS: Final = "no object found"
@@ -48,7 +53,7 @@ _NAMED: Final = 1000
 
 def run_drift(  # noqa: PLR0913  # its options
     *,
-    desired: str | None,
+    paths: tuple[str, ...],
     live: tuple[str, ...],
     contexts: tuple[str, ...],
     cluster: str,
@@ -59,6 +64,7 @@ def run_drift(  # noqa: PLR0913  # its options
     git: str | None,
     metrics: str | None,
     all_rows: bool,
+    all_namespaces: bool,
     settings: CommandSettings,
 ) -> int:
     """Find out which live objects are not what their manifests ask for.
@@ -76,16 +82,20 @@ def run_drift(  # noqa: PLR0913  # its options
     number: large inputs are paired on disk. An object is same, drift, hazard (drift,
     and the next apply would do harm), missing, extra or unreadable; docs/fleet.md has
     what is said of each. Nothing is missing of a cluster that was not read completely.
-    All formats but the summary have the objects that are not the same; with --all, all.
+    --format has the objects that are not the same; with --all, all.
     With --additions one that is the same but for fields that no manifest has, and that
     neither an applier nor a part of Kubernetes has set, is extra-fields. With --state
     FILE a run that was ended goes on where it was, and the next one compares only what
     has changed, and says what is new. --contexts reads the clusters of several contexts
-    in one run. With --git each path has the commit that last set it in the manifest.
+    in one run. Without manifests, --live cluster compares each live object of the
+    namespace with what was applied last to it. With --git each path has the commit that
+    last set it in the manifest.
     """
     sides = DriftSides.of(
-        desired, live, contexts, cluster, by_folder=by_folder, extra=extra
+        paths, live, contexts, cluster, by_folder=by_folder, extra=extra
     )
+    if paths and (settings.selector or all_namespaces):
+        raise UsageError("-l and -A choose live objects where no manifests are given")
     if find_spec("pyarrow") is None:
         raise SmpError(
             "smp drift needs pyarrow", code="missing-package", hint=extra_hint("fleet")
@@ -117,9 +127,10 @@ def run_drift(  # noqa: PLR0913  # its options
     ):
         run = DriftRun(inputs, gaps, settings, totals, workers, interruption)
         run.all_rows = all_rows
+        run.is_everywhere = all_namespaces
         run.history = None if git is None else History(git, inputs)
         kept = None if state is None else _opened(state, run)
-        output = output_of(settings.output, totals)
+        output = output_of(settings.report_format, totals)
         try:
             if kept is not None:
                 comparer.state, comparer.last = state or "", kept.last
@@ -157,13 +168,16 @@ def _opened(path: str, run: DriftRun) -> DriftState | None:
 COMMAND: Final[Command] = declare(
     run_drift,
     (
-        CommandOption("--desired", "What should be: manifests.", kind="path"),
+        FILENAME_OPTION,
         CommandOption(
             "--live",
             "What is: live objects, or `cluster`. Repeatable: `cluster:CONTEXT`.",
             kind="path",
             is_repeatable=True,
         ),
+        *CONNECTION_OPTIONS,
+        NAMESPACE_OPTION,
+        ALL_NAMESPACES,
         CommandOption(
             "--contexts",
             "Contexts of kubectl, each a cluster: `prod-*`. Repeatable.",
@@ -200,11 +214,12 @@ COMMAND: Final[Command] = declare(
             "--all", "Print the objects that are the same, too.", parameter="all_rows"
         ),
         RULES_OPTION,
-        output_option(*_FORMATS),
+        format_option(*_FORMATS),
         *SCHEMA_OPTIONS,
-        *share_options("quiet", "show_secrets", "max_bytes", "jobs"),
+        *share_options("quiet", "show_secrets", "max_bytes", "jobs", "selector"),
     ),
-    example="drift --desired new.yaml --live live.yaml",
+    arguments=(PATHS,),
+    example="drift -f new.yaml --live live.yaml",
     exit_codes="0 no drift, 1 drift, 2 an error, 3 incomplete: something could\n"
     "not be read or compared, 130 an interrupt",
 )

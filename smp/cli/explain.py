@@ -10,19 +10,25 @@ from typing import Any, Final
 import msgspec
 
 from smp._values.values import ABSENT, JSON, JSONObject, as_text
-from smp.cli._commands import DONE, PARTLY, Argument, Command, CommandOption
+from smp.cli._commands import DONE, PARTLY, Argument, Command
 from smp.cli._errors import UsageError, inline, printable
 from smp.cli._inputs import Inputs
 from smp.cli._options import (
+    CONNECTION_OPTIONS,
+    KUSTOMIZE_OPTION,
     LIVE_OPTIONS,
     REPORT_FORMATS,
     SCHEMA_OPTIONS,
+    SELECTION_OPTIONS,
     SERVER_SIDE_OPTIONS,
     CommandSettings,
     Schemas,
     Sources,
     declare,
+    filename_option,
+    format_option,
     output_option,
+    share_options,
 )
 from smp.cli._outputs import YAML_SEPARATORS, write, write_json, write_yaml
 from smp.errors import SmpError, UnknownFieldError, did_you_mean, listing
@@ -60,9 +66,6 @@ _DETAILS: Final = (
     "map_keys",
     "enum",
 )
-
-# Of an apply, beside text and JSON.
-_REPORTS: Final = ("sarif", "junit", "gitlab", "markdown", "html")
 
 # The apiVersion of the core group.
 _CORE_VERSION: Final = re.compile(r"v\d+((alpha|beta)\d+)?")
@@ -110,7 +113,8 @@ def _completions(candidates: Iterable[str], incomplete: str) -> list[str]:
 
 def run_explain(
     words: tuple[str, ...],
-    new_paths: tuple[str, ...],
+    paths: tuple[str, ...],
+    kustomizations: tuple[str, ...],
     live_paths: tuple[str, ...],
     last_paths: tuple[str, ...],
     settings: CommandSettings,
@@ -129,21 +133,34 @@ def run_explain(
 
     With -f FILE it says of each field of the objects in it why `kubectl apply` changes
     it or does not, and what would change it: `smp explain -f FILE --live FILE [PATH]`.
-    Without a PATH, fields that are as expected are left out. -o json is for programs,
-    and the other formats are those of smp apply. With --server-side it says of each
-    conflict whose the field is, and what it leads to to give it up, to share it, and to
-    take it.
+    Without a PATH, fields that are as expected are left out. With --server-side it says
+    of each conflict whose the field is, and what it leads to to give it up, to share
+    it, and to take it.
     """
-    if new_paths or live_paths or last_paths:
-        return _explain_apply(words, new_paths, live_paths, last_paths, settings)
+    # A file among the words is meant for -f: no name of a type ends so.
+    files = tuple(word for word in words if word.endswith(_FILES))
+    words = tuple(word for word in words if word not in files)
+    paths = (*paths, *files)
+    if paths or kustomizations or live_paths or last_paths:
+        # 130 ms; fields need none.
+        from smp.cli.apply import Explained, run_apply  # noqa: PLC0415
+
+        shown = _require_report(words, settings)
+        return run_apply(
+            paths=paths,
+            kustomizations=kustomizations,
+            live_paths=live_paths,
+            last_paths=last_paths,
+            overwrite=True,
+            settings=shown,
+            explained=Explained(words[0] if words else ""),
+        )
     if settings.server_side:
         raise UsageError("--server-side is for what -f FILE --live FILE says")
-    if settings.output in _REPORTS:
-        raise UsageError(f"-o {settings.output} is for what -f FILE --live FILE says")
+    if settings.report_format is not None:
+        raise UsageError("--format is for what -f FILE --live FILE says")
     if not words:
         raise UsageError("give a type: smp explain deploy, or -f FILE --live FILE")
-    if words[0].endswith(_FILES):
-        raise UsageError(f"{words[0]} is no type; did you mean -f {words[0]}?")
     sources = Sources()
     inputs = Inputs()
     catalog = Schemas(settings, inputs, sources).catalog
@@ -206,32 +223,17 @@ def _describe_kind(
     return facts, type_, rows
 
 
-def _explain_apply(
-    words: tuple[str, ...],
-    new_paths: tuple[str, ...],
-    live_paths: tuple[str, ...],
-    last_paths: tuple[str, ...],
-    settings: CommandSettings,
-) -> int:
-    """Show the causes of what an apply does to objects."""
-    from smp.cli.apply import Explained, run_apply  # noqa: PLC0415  # 130 ms; fields need none
-
+def _require_report(
+    words: tuple[str, ...], settings: CommandSettings
+) -> CommandSettings:
+    """Return the settings of a report with causes. Raises UsageError."""
     if len(words) > 1:
         raise UsageError(f"an argument too many: {words[1]}")
-    output = {"report": "causes", "json": "causes-json"}.get(
-        settings.output, settings.output
-    )
-    if output not in REPORT_FORMATS:
-        raise UsageError(f"-o {settings.output} is for the fields of a kind")
-    return run_apply(
-        new_paths=new_paths,
-        kustomizations=(),
-        live_paths=live_paths,
-        last_paths=last_paths,
-        overwrite=True,
-        settings=msgspec.structs.replace(settings, output=output),
-        explained=Explained(words[0] if words else ""),
-    )
+    if settings.output != "report":
+        hint = "; did you mean --format json?" if settings.output == "json" else ""
+        raise UsageError(f"-o {settings.output} is for the fields of a kind{hint}")
+    form = settings.report_format or "text"
+    return msgspec.structs.replace(settings, report_format=form)
 
 
 # How the names of files end, and no names of types.
@@ -239,17 +241,16 @@ _FILES: Final = (".yaml", ".yml", ".json")
 COMMAND: Final[Command] = declare(
     run_explain,
     (
-        CommandOption(
-            "-f, --filename",
-            "New configuration: say why an apply of it does (not) change the live "
-            "objects. Repeatable.",
-            parameter="new_paths",
-            kind="path",
-            is_repeatable=True,
-        ),
+        filename_option("Manifests, of which it says why an apply changes what"),
+        KUSTOMIZE_OPTION,
         *LIVE_OPTIONS,
+        *CONNECTION_OPTIONS,
         *SERVER_SIDE_OPTIONS,
-        output_option("report", "table", "yaml", "kyaml", "json", *_REPORTS),
+        *SELECTION_OPTIONS,
+        *share_options("unknown_fields", "show_secrets", "mask_env", "strict"),
+        *share_options("color", "max_bytes"),
+        output_option("report", "table", "yaml", "kyaml", "json"),
+        format_option(*REPORT_FORMATS),
         *SCHEMA_OPTIONS,
     ),
     arguments=(

@@ -10,24 +10,33 @@ from typing import Final, cast
 
 import msgspec
 
-from smp.cli._commands import (
-    Argument,
-    Command,
-    CommandOption,
-)
+from smp.cli._commands import Command, CommandOption
 from smp.cli._errors import CommandFailure, UsageError, printable, report
 from smp.cli._exit_codes import Tally
 from smp.cli._inputs import NOT_AN_OBJECT, Inputs, name_of
 from smp.cli._interrupts import Interruption
-from smp.cli._linted import FORM_NAMES, Asked, Linted, Linter, parts_of
+from smp.cli._linted import (
+    FORM_NAMES,
+    Asked,
+    Linted,
+    LintedPart,
+    Linter,
+    parts_of,
+)
+from smp.cli._live import in_place_of
 from smp.cli._options import (
+    CONNECTION_OPTIONS,
+    FILENAME_OPTION,
+    LIVE_CLUSTER_OPTION,
+    PATHS,
     POLICIES_OPTION,
+    REPORT_FORMATS,
     SCHEMA_OPTIONS,
     CommandSettings,
     Schemas,
     Sources,
     declare,
-    output_option,
+    format_option,
     share_options,
 )
 from smp.cli._outputs import Line, has_colours, style_text, write
@@ -47,6 +56,7 @@ _STYLES: Final = {"note": "cyan", "warning": "yellow", "error": "red"}
 def run_lint(  # the options of the command
     *,
     paths: tuple[str, ...],
+    live: tuple[str, ...],
     as_: str | None,
     patch_type: str | None,
     kind: str,
@@ -66,6 +76,8 @@ def run_lint(  # the options of the command
     codes. A comment `# smp-lint: ignore=CODE` takes back what is found on its line or
     on the one below it. Values of Secrets are never shown.
     """
+    if not paths:
+        raise UsageError("give manifests: smp lint FILE, or -f FILE")
     _require_codes(codes)
     inputs = Inputs(settings.max_bytes)
     sources = Sources()
@@ -82,7 +94,11 @@ def run_lint(  # the options of the command
     linter = Linter(inputs, schemas, asked, policies)
     inputs.read_definitions_of(paths)
     tally = _Tally(severity)
-    computed = closing(results_of(parts_of(inputs, paths), linter, settings.jobs))
+    parts = parts_of(inputs, paths)
+    if live:
+        entries = in_place_of(live, inputs.listing(paths), inputs, settings)
+        parts = (LintedPart(entry) for entry in entries)
+    computed = closing(results_of(parts, linter, settings.jobs))
     layout = _layout_of(settings)
     composition = layout.begin()
     with Interruption() as interruption, computed as results:
@@ -140,6 +156,10 @@ def _schema_of(kind: str, schemas: Schemas, sources: Sources) -> Schema:
 COMMAND: Final[Command] = declare(
     run_lint,
     (
+        FILENAME_OPTION,
+        LIVE_CLUSTER_OPTION,
+        # The name of --as says what documents are.
+        *[each for each in CONNECTION_OPTIONS if each.name != "as_user"],
         CommandOption(
             "--as",
             "What the documents are. [default: what their content tells]",
@@ -172,12 +192,12 @@ COMMAND: Final[Command] = declare(
             metavar="CODE",
             is_repeatable=True,
         ),
-        output_option("text", "json", "sarif", "junit", "gitlab", "markdown", "html"),
+        format_option(*REPORT_FORMATS),
         *SCHEMA_OPTIONS,
         POLICIES_OPTION,
         *share_options("quiet", "strict", "max_bytes", "jobs", "color"),
     ),
-    arguments=(Argument("paths", metavar="PATH...", is_repeatable=True),),
+    arguments=(PATHS,),
     example="lint new.yaml live.yaml --severity error",
     exit_codes="0 nothing found, 1 something is, 2 an error,\n"
     "3 something could not be read",
@@ -289,8 +309,8 @@ def _layout_of(settings: CommandSettings) -> Printer:
     """
     if settings.quiet:
         return Layout(lambda _report: "")
-    if settings.output != "text":
-        return printer_of(cast("Format", settings.output), title="smp lint")
+    if settings.report_format is not None:
+        return printer_of(cast("Format", settings.report_format), title="smp lint")
     is_coloured = has_colours(settings.color)
     return Layout(
         lambda checked: style_text(_lines_of(checked), is_coloured=is_coloured)

@@ -9,21 +9,26 @@ import msgspec
 from smp import merge_patch
 from smp._strategic import apply_patch, is_directive
 from smp._values.values import JSON, as_object, as_text, type_name
-from smp.cli._commands import Argument, Command, CommandOption, switch
+from smp.cli._commands import Command, CommandOption, switch
 from smp.cli._errors import CommandFailure, UsageError
 from smp.cli._formats import object_layout
 from smp.cli._inputs import Inputs
+from smp.cli._live import in_place_of
 from smp.cli._object_outcomes import (
     ObjectOutcome,
     unknown_field_warnings_of,
 )
-from smp.cli._objects import Entry, Object, ObjectRow
+from smp.cli._objects import Entry, Listing, Object, ObjectRow
 from smp.cli._options import (
+    CONNECTION_OPTIONS,
+    LIVE_CLUSTER_OPTION,
     MERGE_OPTIONS,
+    PATHS,
     READER_OUTPUTS,
     CommandSettings,
     Schemas,
     declare,
+    filename_option,
     output_option,
 )
 from smp.cli._run import Work, run
@@ -50,7 +55,8 @@ class Patched(msgspec.Struct, frozen=True):
 
 
 def run_patch(
-    target: str,
+    paths: tuple[str, ...],
+    live: tuple[str, ...],
     patch_file: str | None,
     text: str | None,
     patch_type: str,
@@ -59,12 +65,14 @@ def run_patch(
     target_only: bool,
     merge_keys: tuple[tuple[str, str], ...],
 ) -> int:
-    """Print every object of TARGET with the patch applied.
+    """Print every object of PATHS with the patch applied.
 
     A strategic merge patch needs objects of known kinds; the other types patch objects
     of all kinds, and any document of a file that is named. Only the outputs for a
     reader (report, unified, side-by-side) mask the values of Secrets.
     """
+    if not paths:
+        raise UsageError("give what to patch: smp patch FILE, or -f FILE")
     inputs = Inputs(settings.max_bytes)
     if text is not None and patch_file is None:
         patch = read_one(text, source="--patch")
@@ -76,7 +84,9 @@ def run_patch(
     # A strategic merge patch goes by the schema of an object; the other two types patch
     # any JSON value (RFC 7396, RFC 6902).
     any_document = patch_type != "strategic"
-    entries = inputs.entries_as_read([target], any_document=any_document)
+    entries = inputs.entries_as_read(paths, any_document=any_document)
+    if live:
+        entries = in_place_of(live, Listing(entries), inputs, settings)
     if target_only:
         entries = [*entries]
         _require_target(patch, entries)
@@ -100,6 +110,9 @@ def _read_merge_key(text: str) -> tuple[str, str]:
 COMMAND: Final[Command] = declare(
     run_patch,
     (
+        filename_option("What is patched, or with --live its manifests"),
+        LIVE_CLUSTER_OPTION,
+        *CONNECTION_OPTIONS,
         CommandOption(
             "--patch-file", "File with the patch, in YAML or JSON.", kind="path"
         ),
@@ -143,7 +156,7 @@ COMMAND: Final[Command] = declare(
         output_option("yaml", "kyaml", "json", "jsonpatch", *READER_OUTPUTS),
         *MERGE_OPTIONS,
     ),
-    arguments=(Argument("target"),),
+    arguments=(PATHS,),
     example='patch live.yaml -p \'{"spec": {"replicas": 3}}\'',
     exit_codes="0 done, 1 done with warnings and --strict, 2 an error,\n3 done in part",
 )

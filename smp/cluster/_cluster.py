@@ -10,7 +10,11 @@ from typing import Any, Generic, Literal, Self, TypedDict, TypeVar, Unpack
 
 from smp.cluster import drive
 from smp.cluster.clients import async_transport_over, transport_over
-from smp.cluster.connect import async_client_of_context, client_of_context
+from smp.cluster.connect import (
+    ConnectionOverrides,
+    async_client_of_context,
+    client_of_context,
+)
 from smp.cluster.documents import DiskDocuments
 from smp.cluster.plan.apply import Run, Session, apply
 from smp.cluster.plan.applysets import (
@@ -229,15 +233,16 @@ class Cluster(_Plans[drive.Transport]):
         context: str | None = None,
         *,
         kubeconfig: str | None = None,
+        overrides: ConnectionOverrides | None = None,
         **keywords: Any,
     ) -> Self:
         """Connect to the cluster of a context of the configuration of kubectl.
 
         The current context is the default; in a Pod without a configuration, its own
-        cluster. ``kubeconfig`` is a file in place of those of $KUBECONFIG. Raises
-        ConfigurationError.
+        cluster. ``kubeconfig`` is a file in place of those of $KUBECONFIG, and
+        ``overrides`` what takes the place of its values. Raises ConfigurationError.
         """
-        client, namespace = client_of_context(context, kubeconfig)
+        client, namespace = client_of_context(context, kubeconfig, overrides)
         return cls(client, **{"namespace": namespace, **keywords})
 
     def apply(self, objects: Objects, **options: Unpack[ApplyKeywords]) -> Run:

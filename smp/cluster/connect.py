@@ -11,9 +11,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from smp._values.extras import extra_hint
 from smp.errors import SmpError
 
+_DEFAULT_FILE = Path("~/.kube/config")
 _SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
 
@@ -23,8 +26,42 @@ class ConfigurationError(SmpError):
     default_code = "invalid-configuration"
 
 
+class ConnectionOverrides(msgspec.Struct, frozen=True):
+    """What takes the place of the configuration; "" and 0 of nothing.
+
+    ``server`` is an address, ``as_user`` the user to impersonate, ``request_timeout``
+    in seconds (Go: k8s.io/cli-runtime/pkg/genericclioptions, ConfigFlags).
+    """
+
+    server: str = ""
+    token: str = ""
+    as_user: str = ""
+    insecure: bool = False
+    request_timeout: float = 0
+
+    def client_of(self, configuration: Any) -> Any:
+        """Return a client of the official package by a configuration of it."""
+        if self.server:
+            configuration.host = self.server
+        if self.token:
+            configuration.refresh_api_key_hook = None
+            configuration.api_key = {"authorization": f"Bearer {self.token}"}
+        if self.insecure:
+            configuration.verify_ssl = False
+        client = _module("kubernetes.client").ApiClient(configuration)
+        if self.as_user:
+            # Go: transport.ImpersonateUserHeader.
+            client.set_default_header("Impersonate-User", self.as_user)
+        if self.request_timeout:
+            pool = client.rest_client.pool_manager
+            pool.connection_pool_kw["timeout"] = self.request_timeout
+        return client
+
+
 def client_of_context(
-    context: str | None, kubeconfig: str | None = None
+    context: str | None,
+    kubeconfig: str | None = None,
+    overrides: ConnectionOverrides | None = None,
 ) -> tuple[Any, str]:
     """Return a client of the official package, and the namespace of the context.
 
@@ -33,6 +70,12 @@ def client_of_context(
     """
     config = _module("kubernetes.config")
     kubeconfig = kubeconfig or _kubeconfig()
+    overrides = overrides or ConnectionOverrides()
+    # The server that is named needs no configuration (Go: ClientConfig, overrides).
+    has_file = kubeconfig or context or _DEFAULT_FILE.expanduser().exists()
+    if overrides.server and not has_file:
+        configuration = _module("kubernetes.client").Configuration()
+        return overrides.client_of(configuration), "default"
     try:
         if not kubeconfig and _is_in_cluster(context):
             config.load_incluster_config()
@@ -44,6 +87,8 @@ def client_of_context(
     # The clients raise what their parsers raise of a file that is no configuration.
     except Exception as error:
         raise _unreadable(error, config, kubeconfig) from error
+    if overrides != ConnectionOverrides():
+        client = overrides.client_of(client.configuration)
     return client, _namespace_of(context, contexts, current)
 
 
@@ -142,7 +187,7 @@ def _is_in_cluster(context: str | None) -> bool:
     # A context that is named is what the user wants.
     if context is not None:
         return False
-    if Path("~/.kube/config").expanduser().exists():
+    if _DEFAULT_FILE.expanduser().exists():
         return False
     return "KUBERNETES_SERVICE_HOST" in os.environ
 

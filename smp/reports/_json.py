@@ -72,7 +72,7 @@ def _record(report: ObjectReport) -> JSONObject:
     record["findings"] = [_finding(finding, report) for finding in report.findings]
     record["causes"] = [_cause(cause) for cause in report.causes]
     record["notes"] = [*report.notes]
-    return record
+    return record | report.details
 
 
 # What is not known is left out, so that no reader takes a zero for a line.

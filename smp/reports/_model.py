@@ -33,7 +33,8 @@ class ObjectReport(msgspec.Struct, frozen=True):
     None; an object that was only looked at is "checked". ``causes`` are all of them,
     ``findings`` what a user should look at, of the causes too. ``notes`` say what the
     report is based on. ``error`` says why the object could not be computed; it is empty
-    where it was. By ``type_`` the versions are laid side by side.
+    where it was. By ``type_`` the versions are laid side by side. ``details`` are more
+    members of the JSON.
     """
 
     api_version: str
@@ -53,6 +54,7 @@ class ObjectReport(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
     error: str = ""
     type_: Type = ANY
+    details: dict[str, Any] = {}
 
     @classmethod
     def of_failure(

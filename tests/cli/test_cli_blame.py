@@ -122,7 +122,7 @@ def test_the_report_has_managers_and_paths() -> None:
 
 
 def test_records_have_fields_owners_and_what_no_manager_owns() -> None:
-    shown = run("blame", "owned.yaml", "-o", "json", "--include-kind", "deploy")
+    shown = run("blame", "owned.yaml", "--format", "json", "--include-kind", "deploy")
     [record] = json.loads(shown.stdout)
     identity = ("apiVersion", "kind", "namespace", "name", "file")
     assert [record[name] for name in identity] == [
@@ -157,7 +157,13 @@ def test_records_have_fields_owners_and_what_no_manager_owns() -> None:
 def paths(*arguments: str) -> list[str]:
     """Return the paths that are shown of the Deployment, with or without owners."""
     shown = run(
-        "blame", "owned.yaml", "-o", "json", "--include-kind", "deploy", *arguments
+        "blame",
+        "owned.yaml",
+        "--format",
+        "json",
+        "--include-kind",
+        "deploy",
+        *arguments,
     )
     assert shown.exit_code == 0
     records = json.loads(shown.stdout)
@@ -277,7 +283,7 @@ def test_an_entry_that_cannot_be_read_leaves_the_rest(directory: Path) -> None:
         shown.stderr
     )
     assert run("blame", "broken.json", "--strict").exit_code == 1
-    [first, _] = json.loads(run("blame", "broken.json", "-o", "json").stdout)
+    [first, _] = json.loads(run("blame", "broken.json", "--format", "json").stdout)
     [warning] = first["warnings"]
     assert warning.startswith("metadata.managedFields[1].fieldsV1: ")
 

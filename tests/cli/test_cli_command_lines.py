@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import click
@@ -116,9 +117,7 @@ def test_a_usual_line_is_read_without_click_and_as_click_reads_it(line: str) -> 
         "apply -f x --no-strict",
         "apply -f x --overwrite --no-overwrite",
         "apply -f x -- y",
-        "apply -f x y",
-        "patch -p {}",
-        "patch x y -p {}",
+        "patch x y -p",
         "explain -x",
         "diff a b --ignore-fil x",
     ],
@@ -194,13 +193,10 @@ def test_what_other_programs_take_is_taken_or_corrected() -> None:
         "apply", "-f=-", "-o=json", stdin=text.replace("name: n", "name: a")
     )
     assert by_letter.exit_code == 0
-    assert by_letter.stdout.startswith("[")
+    assert json.loads(by_letter.stdout)["kind"] == "ConfigMap"
     version, usage = run("--version").stdout, run("apply", "--help").stdout
     assert run("version").stdout == run("-v").stdout == version
     assert run("help", "apply").stdout == usage
-    assert "did you mean -f new.yaml?" in run("apply", "new.yaml").stderr
-    assert "did you mean --desired a?" in run("drift", "a", "b").stderr
-    assert "did you mean -f new.yaml?" in run("explain", "new.yaml").stderr
     # YAML 1.1 reads n as false.
     assert "quote them" in run("lint", "-", stdin=text).output
     twice = run("apply", "-f", "-", stdin=f"{text}data: {{y: a, on: b}}\n")

@@ -14,7 +14,7 @@ from tests.support.command import config_map, run, values
 
 
 def test_each_patch_is_printed_under_the_name_of_its_object() -> None:
-    ran = run("diff", "old.yaml", "new.yaml", "--show-secrets")
+    ran = run("diff", "old.yaml", "new.yaml", "--show-secrets", "-o", "patch")
     assert ran.exit_code == 1
     expected = """\
 # apps/v1 Deployment shop/web
@@ -43,11 +43,11 @@ stringData:
 
 
 def test_equal_objects_give_no_yaml_and_empty_json_patches() -> None:
-    ran = run("diff", "old.yaml", "old.yaml")
+    ran = run("diff", "old.yaml", "old.yaml", "-o", "patch")
     assert (ran.stdout, ran.stderr) == ("", "smp: 2 objects: 2 unchanged\n")
-    records = json.loads(run("diff", "old.yaml", "old.yaml", "-o", "json").stdout)
+    records = json.loads(run("diff", "old.yaml", "old.yaml", "--format", "json").stdout)
     assert [record["patch"] for record in records] == [{}, {}]
-    assert [record["action"] for record in records] == ["unchanged", "unchanged"]
+    assert [record["verdict"] for record in records] == ["unchanged", "unchanged"]
     assert values(run("diff", "old.yaml", "old.yaml", "-o", "jsonpatch").stdout) == [
         [],
         [],
@@ -81,7 +81,7 @@ def test_a_kind_of_a_former_version_is_compared_and_never_applied() -> None:
 
 
 def test_with_live_objects_the_patch_is_the_three_way_patch() -> None:
-    ran = run("diff", "old.yaml", "new.yaml", "--live", "live.yaml", "-o", "json")
+    ran = run("diff", "old.yaml", "new.yaml", "--live", "live.yaml", "--format", "json")
     assert ran.exit_code == 1
     record = json.loads(ran.stdout)[0]
     assert record["patch"]["spec"] == {
@@ -107,11 +107,11 @@ def test_with_live_objects_the_modified_ones_may_be_alone() -> None:
     live["metadata"]["annotations"] = {LAST_APPLIED: json.dumps(manifest)}
     Path("live.json").write_text(json.dumps(live))
     Path("new.yaml").write_text(config_map(new="1"))
-    ran = run("diff", "new.yaml", "--live", "live.json")
+    ran = run("diff", "new.yaml", "--live", "live.json", "-o", "patch")
     assert values(ran.stdout) == [{"data": {"new": "1", "old": None}}]
     # An object without the annotation was not applied: nothing is to be removed.
     Path("live.json").write_text(config_map(kept="1", old="1"))
-    ran = run("diff", "new.yaml", "--live", "live.json")
+    ran = run("diff", "new.yaml", "--live", "live.json", "-o", "patch")
     assert values(ran.stdout) == [{"data": {"new": "1"}}]
 
 
@@ -165,7 +165,7 @@ def test_the_report_of_equal_objects_counts_them_as_unchanged() -> None:
 def test_the_patch_of_a_new_object_is_the_object() -> None:
     Path("a.yaml").write_text(config_map("a"))
     Path("both.yaml").write_text(config_map("a") + config_map("b", x="1"))
-    ran = run("diff", "a.yaml", "both.yaml")
+    ran = run("diff", "a.yaml", "both.yaml", "-o", "patch")
     assert ran.exit_code == 1
     assert ran.stdout.startswith("# v1 ConfigMap b (to be created)\n")
     assert values(run("diff", "a.yaml", "both.yaml", "-o", "jsonpatch").stdout)[1] == [
@@ -177,15 +177,17 @@ def test_the_patch_of_a_new_object_is_the_object() -> None:
 def test_a_removed_object_is_in_every_output() -> None:
     Path("a.yaml").write_text(config_map("a"))
     Path("both.yaml").write_text(config_map("a") + config_map("b"))
-    ran = run("diff", "both.yaml", "a.yaml")
+    ran = run("diff", "both.yaml", "a.yaml", "-o", "patch")
     assert ran.exit_code == 1
     assert ran.stdout == "# v1 ConfigMap b (removed)\n$patch: delete\n"
     assert ran.stderr == "smp: 2 objects: 1 unchanged, 1 removed\n"
     report = run("diff", "both.yaml", "a.yaml", "-o", "report").stdout
     assert "v1 ConfigMap b: to be removed\n      - apiVersion: v1\n" in report
     assert report.endswith("2 objects: 1 unchanged, 1 removed\n")
-    _, removed = json.loads(run("diff", "both.yaml", "a.yaml", "-o", "json").stdout)
-    assert (removed["action"], removed["patch"]) == ("removed", {"$patch": "delete"})
+    _, removed = json.loads(
+        run("diff", "both.yaml", "a.yaml", "--format", "json").stdout
+    )
+    assert (removed["verdict"], removed["patch"]) == ("removed", {"$patch": "delete"})
     operations = run("diff", "both.yaml", "a.yaml", "-o", "jsonpatch").stdout
     assert values(operations)[1] == [{"op": "remove", "path": ""}]
 
@@ -194,28 +196,31 @@ def test_an_object_with_a_generated_name_is_one_object_in_both_states() -> None:
     Path("job.yaml").write_text(
         "apiVersion: batch/v1\nkind: Job\nmetadata: {generateName: run-}\n"
     )
-    assert run("diff", "job.yaml", "job.yaml").exit_code == 0
+    assert run("diff", "job.yaml", "job.yaml", "-o", "patch").exit_code == 0
 
 
 def test_the_json_output_describes_each_object() -> None:
     Path("one.yaml").write_text(config_map("a", "shop", x="1"))
     Path("two.yaml").write_text(config_map("a", "shop", x="2"))
-    assert json.loads(run("diff", "one.yaml", "two.yaml", "-o", "json").stdout) == [
-        {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "namespace": "shop",
-            "name": "a",
-            "file": "two.yaml:1",
-            "action": "configured",
-            "patch": {"data": {"x": "2"}},
-            "changes": [{"path": "data.x", "old": "1", "new": "2"}],
-            "warnings": [],
-        }
-    ]
+    ran = run("diff", "one.yaml", "two.yaml", "--format", "json")
+    [found] = json.loads(ran.stdout)
+    assert {name: found[name] for name in found if name not in ("live", "result")} == {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "namespace": "shop",
+        "name": "a",
+        "file": "two.yaml",
+        "line": 1,
+        "verdict": "changed",
+        "patch": {"data": {"x": "2"}},
+        "changes": [{"path": "data.x", "old": "1", "new": "2"}],
+        "findings": [],
+        "causes": [],
+        "notes": [],
+    }
 
 
-@pytest.mark.parametrize("output", ["yaml", "json", "jsonpatch", "report"])
+@pytest.mark.parametrize("output", ["patch", "json", "jsonpatch", "report"])
 def test_no_output_shows_the_values_of_a_secret(output: str) -> None:
     for live in ((), ("--live", "live.yaml")):
         shown = run("diff", "old.yaml", "new.yaml", *live, "-o", output).output

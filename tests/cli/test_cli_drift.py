@@ -97,17 +97,17 @@ def files(fleet: dict[str, str]) -> tuple[str, ...]:
     """Write both sides, and return the options that name them."""
     for name, text in fleet.items():
         Path(name).write_text(text)
-    return "--desired", WANT, "--live", LIVE
+    return "-f", WANT, "--live", LIVE
 
 
 def test_each_object_has_a_verdict(files: tuple[str, ...]) -> None:
-    ran = drift(*files, "-o", "ndjson", "--all")
+    ran = drift(*files, "--format", "ndjson", "--all")
     rows = rows_of(ran)
     assert ran.exit_code == 1
     assert {row["verdict"] for row in rows} >= {"same", "drift", "missing", "extra"}
     keys = [(row["cluster"], row["namespace"], row["group"]) for row in rows]
     assert keys == sorted(keys)
-    changed = rows_of(drift(*files, "-o", "ndjson"))
+    changed = rows_of(drift(*files, "--format", "ndjson"))
     assert changed == [row for row in rows if row["verdict"] != "same"]
     summary = drift(*files).stdout
     assert f"\n\n{len(rows)} objects: " in summary
@@ -135,7 +135,7 @@ def test_a_summary_names_the_first_objects() -> None:
     live = [changed, left, {**many, "data": {}}]
     Path("want.yaml").write_text(dump_yaml([*wanted]))
     Path("live.yaml").write_text(dump_yaml([*live]))
-    sides = ("--desired", "want.yaml", "--live", "live.yaml")
+    sides = ("-f", "want.yaml", "--live", "live.yaml")
     ran = drift(*sides)
     named, _, totals = ran.stdout.partition("\n\n")
     lines = named.splitlines()
@@ -169,23 +169,23 @@ def test_what_was_added_by_hand_is_in_all_formats() -> None:
     ]
     Path("want.json").write_text(json.dumps(config_map("a", "1")))
     Path("live.json").write_text(json.dumps(live))
-    sides = ("--desired", "want.json", "--live", "live.json", "--state", "state.db")
-    assert drift(*sides, "-o", "ndjson").exit_code == 0
+    sides = ("-f", "want.json", "--live", "live.json", "--state", "state.db")
+    assert drift(*sides, "--format", "ndjson").exit_code == 0
     # The state knows both answers apart.
-    ran = drift(*sides, "-o", "ndjson", "--additions")
+    ran = drift(*sides, "--format", "ndjson", "--additions")
     assert (ran.exit_code, verdicts(ran)) == (1, {"a": "extra-fields"})
     assert drift(*sides[:4], "--additions").stdout.startswith(
         "v1 ConfigMap a: extra-fields\n"
         "  data.more  extra-fields  kubectl-edit Update 2026-01-02T03:04:05Z\n"
     )
     for name in ("html", "junit", "sarif"):
-        ran = drift(*sides, "--additions", "-o", name)
+        ran = drift(*sides, "--additions", "--format", name)
         assert "added by hand" in ran.stdout, name
 
 
 def test_nothing_is_wrong_where_all_is_the_same() -> None:
     Path("a.json").write_text(json.dumps(config_map("a", "1")))
-    ran = drift("--desired", "a.json", "--live", "a.json")
+    ran = drift("-f", "a.json", "--live", "a.json")
     assert (ran.exit_code, ran.stdout) == (0, "1 object: 1 same\n")
     assert "read 1 desired, 1 live; 0 skipped" in ran.stderr
 
@@ -200,7 +200,7 @@ def test_sources_of_all_kinds_give_the_same_rows(
             row.pop("live_place", None)
         return found
 
-    expected = without_places(drift(*files, "-o", "ndjson"))
+    expected = without_places(drift(*files, "--format", "ndjson"))
     lines = [json.loads(line) for line in fleet[WANT].splitlines()]
     # A folder of YAML files for each cluster, and of lists as kubectl dumps them.
     by_cluster: dict[str, list[JSONObject]] = {}
@@ -215,11 +215,11 @@ def test_sources_of_all_kinds_give_the_same_rows(
     table = [{**line, "object": json.dumps(line["object"])} for line in lines]
     pq.write_table(pa.Table.from_pylist(table), "want.parquet")
     for folder in ("yaml", "lists"):
-        ran = drift("--desired", folder, "--by-folder", "--live", LIVE, "-o", "ndjson")
+        ran = drift("-f", folder, "--by-folder", "--live", LIVE, "--format", "ndjson")
         assert without_places(ran) == expected, folder
-    ran = drift("--desired", "want.parquet", "--live", LIVE, "-o", "ndjson")
+    ran = drift("-f", "want.parquet", "--live", LIVE, "--format", "ndjson")
     assert without_places(ran) == expected
-    ran = drift("--desired", "-", "--live", LIVE, "-o", "ndjson", stdin=fleet[WANT])
+    ran = drift("-f", "-", "--live", LIVE, "--format", "ndjson", stdin=fleet[WANT])
     assert without_places(ran) == expected
 
 
@@ -229,7 +229,7 @@ def test_standard_input_may_be_documents() -> None:
         dump_yaml([config_map("a", "2")]),
         json.dumps(config_map("a", "2"), indent=1),
     ):
-        ran = drift("--desired", "-", "--live", "a.json", "-o", "ndjson", stdin=text)
+        ran = drift("-f", "-", "--live", "a.json", "--format", "ndjson", stdin=text)
         assert rows_of(ran)[0]["paths"] == ["data.key"]
 
 
@@ -251,8 +251,8 @@ def test_a_row_of_parquet_is_known_by_its_columns() -> None:
     pq.write_table(pa.Table.from_pylist(live), "live.parquet")
     manifests = [config_map(name, "1", namespace="shop") for name in "ab"]
     Path("a.yaml").write_text(dump_yaml([*manifests]))
-    options = ("--cluster", "eu", "--desired", "a.yaml", "--live", "live.parquet")
-    ran = drift(*options, "-o", "ndjson", "--all")
+    options = ("--cluster", "eu", "-f", "a.yaml", "--live", "live.parquet")
+    ran = drift(*options, "--format", "ndjson", "--all")
     assert verdicts(ran) == {"a": "unreadable", "b": "drift"}
     assert ran.exit_code == 3
     assert "live.parquet:3: there is no object in the row" in ran.stderr
@@ -261,10 +261,10 @@ def test_a_row_of_parquet_is_known_by_its_columns() -> None:
         in (ran.stderr)
     )
     pq.write_table(pa.table({"a": [1]}), "other.parquet")
-    ran = drift("--desired", "a.yaml", "--live", "other.parquet")
+    ran = drift("-f", "a.yaml", "--live", "other.parquet")
     assert (ran.exit_code, "one column of objects" in ran.stderr) == (2, True)
     Path("no.parquet").write_text("nothing")
-    assert drift("--desired", "a.yaml", "--live", "no.parquet").exit_code == 2
+    assert drift("-f", "a.yaml", "--live", "no.parquet").exit_code == 2
 
 
 def test_what_takes_no_part_is_named_and_counted() -> None:
@@ -275,7 +275,7 @@ def test_what_takes_no_part_is_named_and_counted() -> None:
     texts = (named, "a: 1\n", chart, generated, "apiVersion: [\n", named)
     Path("want", "a.yaml").write_text("---\n".join(texts))
     Path("live.ndjson").write_text(f"{json.dumps(config_map('a', '1'))}\n{{broken\n\n")
-    ran = drift("--desired", "want", "--live", "live.ndjson", "-o", "ndjson", "--all")
+    ran = drift("-f", "want", "--live", "live.ndjson", "--format", "ndjson", "--all")
     assert verdicts(ran) == {"a": "same"}
     assert ran.exit_code == 3
     for reason in (
@@ -299,9 +299,7 @@ def test_a_manifest_may_leave_out_its_namespace() -> None:
         config_map("b", "1", namespace="two"),
     ]
     Path("live.yaml").write_text(dump_yaml([*live]))
-    ran = drift(
-        "--desired", "want.yaml", "--live", "live.yaml", "-o", "ndjson", "--all"
-    )
+    ran = drift("-f", "want.yaml", "--live", "live.yaml", "--format", "ndjson", "--all")
     found = [(row["namespace"], row["name"], row["verdict"]) for row in rows_of(ran)]
     assert found == [
         ("", "c", "missing"),
@@ -315,14 +313,14 @@ def test_a_manifest_may_leave_out_its_namespace() -> None:
 def test_a_join_on_disk_finds_the_same_pairs(
     files: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    expected = rows_of(drift(*files, "-o", "ndjson"))
+    expected = rows_of(drift(*files, "--format", "ndjson"))
     folder = tmp_path / "tmp"
     folder.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(folder))
     # A part that is too large is divided, and those of it are in turn.
     for largest in (100_000, 10_000, 100):
         monkeypatch.setattr("smp.cli.drift.Parts", partial(Parts, 10_000, largest))
-        found = rows_of(drift(*files, "-o", "ndjson"))
+        found = rows_of(drift(*files, "--format", "ndjson"))
         assert sorted(found, key=str) == sorted(expected, key=str)
     # Nothing is left of the files.
     assert [*folder.iterdir()] == []
@@ -331,16 +329,16 @@ def test_a_join_on_disk_finds_the_same_pairs(
 def test_any_number_of_processes_gives_the_same_rows(
     files: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = drift(*files, "-o", "ndjson").stdout
+    expected = drift(*files, "--format", "ndjson").stdout
     monkeypatch.setattr("smp.cli._drift_steps.LARGE", 1)
     monkeypatch.setattr("smp.cli._drift_pairs._SHARE", 20_000)
     # Each process reads some lines of each file.
     monkeypatch.setattr("smp.cli._drift_reading._SHARE", 20_000)
-    assert run("drift", *files, "-o", "ndjson", "--jobs", "2").stdout == expected
+    assert run("drift", *files, "--format", "ndjson", "--jobs", "2").stdout == expected
 
 
 def test_a_state_has_what_did_not_change(files: tuple[str, ...]) -> None:
-    options = (*files, "--state", "state.db", "-o", "ndjson")
+    options = (*files, "--state", "state.db", "--format", "ndjson")
     first = drift(*options)
     again = drift(*options)
     assert without_history(again) == without_history(first)
@@ -368,21 +366,21 @@ def test_rules_set_aside_differences(files: tuple[str, ...]) -> None:
     Path("rules.yaml").write_text(
         "version: 1\nrules:\n- reason: all\n  paths: [metadata, spec, data]\n"
     )
-    ran = drift(*files, "--rules", "rules.yaml", "-o", "ndjson")
+    ran = drift(*files, "--rules", "rules.yaml", "--format", "ndjson")
     assert {*verdicts(ran).values()} <= {"missing", "extra"}
 
 
 def test_reports_are_complete(files: tuple[str, ...]) -> None:
-    rows = rows_of(drift(*files, "-o", "ndjson"))
-    suites = JUnitXml.fromstring(drift(*files, "-o", "junit").stdout_bytes)
+    rows = rows_of(drift(*files, "--format", "ndjson"))
+    suites = JUnitXml.fromstring(drift(*files, "--format", "junit").stdout_bytes)
     assert len([*suites]) == len(rows)
-    sarif = json.loads(drift(*files, "-o", "sarif").stdout)
+    sarif = json.loads(drift(*files, "--format", "sarif").stdout)
     [one] = sarif["runs"]
     paths = sum(len(row.get("paths", [])) or 1 for row in rows)
     assert len(one["results"]) == paths
-    page = drift(*files, "-o", "html").stdout
+    page = drift(*files, "--format", "html").stdout
     assert all(row["name"] in page for row in rows)
-    table = pq.read_table(BytesIO(drift(*files, "-o", "parquet").stdout_bytes))
+    table = pq.read_table(BytesIO(drift(*files, "--format", "parquet").stdout_bytes))
     assert table.column("name").to_pylist() == [row["name"] for row in rows]
     assert table.column("paths").to_pylist() == [row.get("paths", []) for row in rows]
 
@@ -390,12 +388,12 @@ def test_reports_are_complete(files: tuple[str, ...]) -> None:
 def test_sides_that_cannot_be_read_are_errors() -> None:
     Path("a.json").write_text(json.dumps(config_map("a", "1")))
     for options, message in (
-        (("--live", "a.json"), "give both"),
-        (("--desired", "cluster", "--live", "a.json"), "is what a cluster should have"),
-        (("--desired", "-", "--live", "-"), "only one of"),
-        (("--desired", "missing", "--live", "a.json"), "cannot read the file"),
-        (("--desired", "a.json", "--live", "a.json", "--git", "/"), "git: "),
-        (("--desired", "a.json", "--live", "a.json", "--extra"), "'--live cluster'"),
+        (("--live", "a.json"), "give manifests"),
+        (("-f", "cluster", "--live", "a.json"), "are what a cluster should have"),
+        (("-f", "-", "--live", "-"), "only one of"),
+        (("-f", "missing", "--live", "a.json"), "cannot read the file"),
+        (("-f", "a.json", "--live", "a.json", "--git", "/"), "git: "),
+        (("-f", "a.json", "--live", "a.json", "--extra"), "'--live cluster'"),
     ):
         ran = drift(*options)
         assert (ran.exit_code, message in ran.stderr) == (2, True), ran.stderr
@@ -426,16 +424,16 @@ def test_each_path_has_the_commit_that_last_set_it() -> None:
     git("-C", "repo", "commit", "-qam", "Add two")
     file.write_text(f"{manifest}  two: '2'\n  three: '3'\n")
     Path("live.json").write_text(json.dumps(config_map("a", "1")))
-    sides = ("--desired", "repo/a.yaml", "--live", "live.json")
-    [row] = rows_of(drift(*sides, "--git", "repo", "-o", "ndjson"))
+    sides = ("-f", "repo/a.yaml", "--live", "live.json")
+    [row] = rows_of(drift(*sides, "--git", "repo", "--format", "ndjson"))
     commits = dict(zip(row["paths"], row["commits"], strict=True))
     assert commits["data.one"].endswith("2026-01-02T03:04:05Z Ada: Add one")
     assert commits["data.two"].endswith("2026-01-02T03:04:05Z Ada: Add two")
     assert commits["data.three"] == "not committed yet"
     # A file that is in no repository has no commits.
     shutil.copy(file, "outside.yaml")
-    sides = ("--desired", "outside.yaml", "--live", "live.json")
-    [row] = rows_of(drift(*sides, "--git", "repo", "-o", "ndjson"))
+    sides = ("-f", "outside.yaml", "--live", "live.json")
+    [row] = rows_of(drift(*sides, "--git", "repo", "--format", "ndjson"))
     assert {*row["commits"]} == {""}
 
 
@@ -456,7 +454,7 @@ def test_live_objects_may_be_those_of_a_cluster(
     with KubernetesApi() as api:
         cluster = Cluster(api.client("kubernetes"))
         cluster.apply([config_map("a", "1"), config_map("b", "1")]).raise_for_errors()
-        monkeypatch.setattr(Cluster, "connect", lambda _context: cluster)
+        monkeypatch.setattr(Cluster, "connect", lambda *_, **__: cluster)
         manifests = [config_map("a", "1"), config_map("b", "2"), config_map("c", "1")]
         odd: JSONObject = {
             "apiVersion": "x.io/v1",
@@ -465,7 +463,7 @@ def test_live_objects_may_be_those_of_a_cluster(
         }
         Path("want.yaml").write_text(dump_yaml([*manifests, odd]))
         ran = drift(
-            "--desired", "want.yaml", "--live", "cluster", "-o", "ndjson", "--all"
+            "-f", "want.yaml", "--live", "cluster", "--format", "ndjson", "--all"
         )
     # It is not known whether one is missing that cannot be asked for.
     assert verdicts(ran) == {
@@ -513,16 +511,16 @@ def test_extra_objects_of_a_cluster_are_found_where_they_are_asked_for(
             made,
         ]
         cluster.apply(there).raise_for_errors()
-        monkeypatch.setattr(Cluster, "connect", lambda _context: cluster)
+        monkeypatch.setattr(Cluster, "connect", lambda *_, **__: cluster)
         manifests = [
             config_map("a", "1"),
             config_map("c", "1", namespace="one"),
             {**names, "metadata": {"name": "one"}},
         ]
         Path("want.yaml").write_text(dump_yaml([*manifests]))
-        sides = ("--desired", "want.yaml", "--live", "cluster")
-        without = drift(*sides, "-o", "ndjson", "--all")
-        ran = drift(*sides, "--extra", "-o", "ndjson", "--all")
+        sides = ("-f", "want.yaml", "--live", "cluster")
+        without = drift(*sides, "--format", "ndjson", "--all")
+        ran = drift(*sides, "--extra", "--format", "ndjson", "--all")
     assert verdicts(without) == {"a": "same", "c": "missing", "one": "same"}
     found = {
         (row["kind"], row["namespace"], row["name"]): row["verdict"]
@@ -544,7 +542,7 @@ def interrupted(*options: str) -> tuple[int, bytes]:
     """Interrupt a run that reads standard input, and return how it ended."""
     line = json.dumps(config_map("a", "1"))
     Path("want.ndjson").write_text(f"{line}\n")
-    arguments = ("--desired", "want.ndjson", "--live", "-", *options)
+    arguments = ("-f", "want.ndjson", "--live", "-", *options)
     process = subprocess.Popen(
         [sys.executable, "-m", "smp", "drift", *arguments],
         stdin=subprocess.PIPE,
@@ -562,7 +560,7 @@ def interrupted(*options: str) -> tuple[int, bytes]:
 
 
 def test_an_interrupt_leaves_a_complete_file() -> None:
-    code, out = interrupted("-o", "parquet")
+    code, out = interrupted("--format", "parquet")
     assert code == -signal.SIGINT
     assert pq.read_table(BytesIO(out)).num_rows == 0
 
@@ -579,9 +577,7 @@ class Requested:
         """Leave the process to the test."""
 
 
-@pytest.mark.parametrize(
-    "format_", ["ndjson", "parquet", "html", "junit", "sarif", "summary"]
-)
+@pytest.mark.parametrize("format_", ["ndjson", "parquet", "html", "junit", "sarif", ""])
 def test_an_interrupt_after_some_rows_leaves_a_complete_output(
     files: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, format_: str
 ) -> None:
@@ -599,7 +595,7 @@ def test_an_interrupt_after_some_rows_leaves_a_complete_output(
     monkeypatch.setattr(WorkerPool, "results", found)
     broken = Path(LIVE).read_text() + "{broken\n"
     Path(LIVE).write_text(broken)
-    ran = drift(*files, "-o", format_, "--all")
+    ran = drift(*files, *(("--format", format_) if format_ else ()), "--all")
     [line] = re.findall(r"interrupted: .*", ran.stderr)
     total = re.search(r"(\d+) objects?: ", line)
     left = re.search(r"; (\d+) of the objects that were read were not", line)
@@ -642,7 +638,7 @@ def test_a_run_that_was_killed_goes_on_with_the_same_output() -> None:
             for file, text in ((wanted, pair.desired), (there, pair.live)):
                 if text is not None:
                     file.write(text + b"\n")
-    options = ("--desired", WANT, "--live", LIVE, "-o", "ndjson", "--all")
+    options = ("-f", WANT, "--live", LIVE, "--format", "ndjson", "--all")
     with_state = (*options, "--state", "state.db")
     process = subprocess.Popen(
         [sys.executable, "-m", "smp", "drift", "--jobs", "1", *with_state],
@@ -670,5 +666,8 @@ def test_a_large_fleet_is_compared_where_the_system_tells_no_affinity(
     monkeypatch.setattr("smp.cli._drift_steps.LARGE", 0)
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
-    ran = run("drift", *files, "-o", "ndjson")
-    assert (ran.exit_code, ran.stdout) == (1, drift(*files, "-o", "ndjson").stdout)
+    ran = run("drift", *files, "--format", "ndjson")
+    assert (ran.exit_code, ran.stdout) == (
+        1,
+        drift(*files, "--format", "ndjson").stdout,
+    )

@@ -56,7 +56,7 @@ def write_contexts(**contexts: tuple[str, str]) -> None:
 
 
 def drift(*arguments: str) -> Ran:
-    return run("drift", "--desired", "want", "--jobs", "1", *arguments)
+    return run("drift", "-f", "want", "--jobs", "1", *arguments)
 
 
 def rows_of(ran: Ran) -> tuple[dict[tuple[str, str], str], dict[str, bool]]:
@@ -111,10 +111,10 @@ def test_each_context_is_a_cluster_and_one_that_fails_is_a_row() -> None:
             ],
         }
         Cluster.connect("prod-1").apply([*there, made]).raise_for_errors()
-        ran = drift("--contexts", "prod-*", "-o", "ndjson", "--all", "--extra")
+        ran = drift("--contexts", "prod-*", "--format", "ndjson", "--all", "--extra")
         two = drift(
             *("--live", "cluster:prod-1", "--live", "cluster:test-1"),
-            *("-o", "ndjson", "--all"),
+            *("--format", "ndjson", "--all"),
         )
     found, complete = rows_of(ran)
     assert found == {

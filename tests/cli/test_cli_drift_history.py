@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.command import Ran, run
 
-SIDES = ("--desired", "want", "--live", "live", "--by-folder")
+SIDES = ("-f", "want", "--live", "live", "--by-folder")
 _EARLIER = "2026-01-02T03:04:05Z"
 
 
@@ -40,7 +40,7 @@ def drift(*arguments: str) -> Ran:
 
 def changes(*arguments: str) -> dict[str, tuple[str, str]]:
     """Return the verdict of each row of a run, and what has become of it."""
-    ran = drift("-o", "ndjson", *arguments)
+    ran = drift("--format", "ndjson", *arguments)
     rows = [json.loads(line) for line in ran.stdout.splitlines()]
     return {
         row["name"]: (row["verdict"], row.get("change", ""))
@@ -99,7 +99,7 @@ def test_what_drifts_otherwise_has_changed_and_keeps_its_time() -> None:
     live = json.loads(Path("live/eu/all.json").read_text())
     live["items"][0]["data"] = {}
     Path("live/eu/all.json").write_text(json.dumps(live))
-    ran = drift("-o", "ndjson")
+    ran = drift("--format", "ndjson")
     row = json.loads(ran.stdout.splitlines()[0])
     assert (row["name"], row["since"]) == ("b", _EARLIER)
     live["items"] = []
@@ -128,14 +128,14 @@ def test_what_cannot_be_read_is_neither_mended_nor_new() -> None:
 def test_a_run_over_the_same_files_reads_the_state_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    expected = drift("-o", "ndjson").stdout
+    expected = drift("--format", "ndjson").stdout
     counts = drift().stdout
     with monkeypatch.context() as patch:
         patch.setattr("smp.cli._drift_reading.RecordReader", None)
-        assert drift("-o", "ndjson").stdout == expected
+        assert drift("--format", "ndjson").stdout == expected
         assert drift().stdout == counts
     # What the rows depend on beside the files is part of it.
-    ran = drift("-o", "ndjson", "--cluster", "us", "--kubernetes", "1.36")
+    ran = drift("--format", "ndjson", "--cluster", "us", "--kubernetes", "1.36")
     assert "as before" not in ran.stderr
 
 
@@ -144,7 +144,7 @@ def test_a_state_that_was_damaged_is_an_error() -> None:
     with sqlite3.connect("state.db") as state:
         state.execute("UPDATE findings SET row = 'x'")
     state.close()
-    ran = drift("-o", "ndjson")
+    ran = drift("--format", "ndjson")
     assert ran.exit_code == 3
     assert "cannot use the file of the state" in ran.stderr
     assert "file:   state.db" in ran.stderr

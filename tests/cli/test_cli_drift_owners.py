@@ -13,7 +13,7 @@ from junitparser import JUnitXml
 
 from tests.support.command import Ran, run
 
-SIDES = ("--desired", "want.json", "--live", "live.json", "--jobs", "1")
+SIDES = ("-f", "want.json", "--live", "live.json", "--jobs", "1")
 RULES = """
 version: 1
 rules:
@@ -56,7 +56,7 @@ def drift(*arguments: str, expires: str = "2999-12-31") -> Ran:
 
 @pytest.mark.usefixtures("sides")
 def test_what_is_found_has_its_owner_by_namespace_or_label() -> None:
-    ran = drift("-o", "ndjson")
+    ran = drift("--format", "ndjson")
     rows = [json.loads(line) for line in ran.stdout.splitlines()]
     found = {row["name"]: row["owner"] for row in rows if "verdict" in row}
     assert found == {
@@ -71,7 +71,7 @@ def test_what_is_found_has_its_owner_by_namespace_or_label() -> None:
 
 @pytest.mark.usefixtures("sides")
 def test_a_rule_that_has_expired_is_a_finding() -> None:
-    ran = drift("-o", "ndjson", "--state", "state.db")
+    ran = drift("--format", "ndjson", "--state", "state.db")
     assert ("scaled" in ran.stdout, "expired" in ran.stdout) == (False, False)
     options = ("--state", "state.db")
     old = "2020-01-31"
@@ -80,7 +80,7 @@ def test_a_rule_that_has_expired_is_a_finding() -> None:
         " scaled by hand, shop-team, OPS-7"
     )
     # The state knows both answers apart.
-    ran = drift("-o", "ndjson", *options, expires=old)
+    ran = drift("--format", "ndjson", *options, expires=old)
     assert '"name":"scaled"' in ran.stdout
     assert json.loads(ran.stdout.splitlines()[-1]) == {
         "rule": "rules.yaml:4",
@@ -92,18 +92,22 @@ def test_a_rule_that_has_expired_is_a_finding() -> None:
     assert text in drift(expires=old).stdout
     names = [
         case.name
-        for suite in JUnitXml.fromstring(drift("-o", "junit", expires=old).stdout_bytes)
+        for suite in JUnitXml.fromstring(
+            drift("--format", "junit", expires=old).stdout_bytes
+        )
         for case in suite
     ]
     assert "Rule rules.yaml:4" in names
-    Path("out.parquet").write_bytes(drift("-o", "parquet", expires=old).stdout_bytes)
+    Path("out.parquet").write_bytes(
+        drift("--format", "parquet", expires=old).stdout_bytes
+    )
     metadata = pq.read_metadata("out.parquet").metadata
     assert json.loads(metadata[b"smp.expired_rules"])[0]["ticket"] == "OPS-7"
     # Nothing else is wrong.
     Path("live.json").write_text(Path("want.json").read_text())
     assert (drift().exit_code, drift(expires=old).exit_code) == (0, 1)
     warning = "warning: scaled by hand: the rule expired after 2020-01-31"
-    ran = run("diff", "want.json", "want.json", "--rules", "rules.yaml")
+    ran = run("diff", "want.json", "want.json", "--rules", "rules.yaml", "-o", "patch")
     assert warning in ran.stderr
 
 
@@ -172,7 +176,7 @@ def test_the_page_begins_with_what_to_do_in_words() -> None:
     live = json.loads(Path("live.json").read_text())
     del live["items"][1]
     Path("live.json").write_text(json.dumps(live))
-    page = drift("-o", "html", "--cluster", "eu-1", expires="2020-01-31").stdout
+    page = drift("--format", "html", "--cluster", "eu-1", expires="2020-01-31").stdout
     sentence = "5 of 5 objects are not what they should be, in 1 of 1 clusters."
     assert sentence in page
     assert "the rule expired after 2020-01-31" in page

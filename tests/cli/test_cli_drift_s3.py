@@ -108,8 +108,8 @@ def listed(*values: str) -> bytes:
 
 def drift(query: str, *options: str) -> Ran:
     want, live = (f"s3://{_BUCKET}/{side}{query}" for side in ("want", "live"))
-    sides = ("--desired", want, "--live", live, "--by-folder")
-    return run("drift", *sides, "-o", "ndjson", "--jobs", "1", *options)
+    sides = ("-f", want, "--live", live, "--by-folder")
+    return run("drift", *sides, "--format", "ndjson", "--jobs", "1", *options)
 
 
 @pytest.mark.slow

@@ -47,8 +47,8 @@ def test_an_apply_is_explained_with_causes_and_remedies(applied: list[str]) -> N
 
 
 def test_an_explained_apply_shows_no_value_of_a_secret(applied: list[str]) -> None:
-    for output in ("report", "json"):
-        shown = run("explain", *applied, "-o", output).stdout
+    for output in ((), ("--format", "json")):
+        shown = run("explain", *applied, *output).stdout
         assert "data.token" in shown
         for value in ("bmV3", "b2xk", "c2VjcmV0"):
             assert value not in shown
@@ -66,7 +66,7 @@ def test_an_explained_apply_shows_no_value_of_a_secret(applied: list[str]) -> No
 def test_an_apply_is_explained_at_a_path(
     applied: list[str], path: str, shown: list[str]
 ) -> None:
-    first, *_ = json.loads(run("explain", *applied, path, "-o", "json").stdout)
+    first, *_ = json.loads(run("explain", *applied, path, "--format", "json").stdout)
     assert [cause["path"] for cause in first.get("causes", [])] == shown
 
 

@@ -146,7 +146,7 @@ def test_a_gate_that_looks_at_nothing_is_not_open() -> None:
         ("apply", "-f", "empty.yaml"),
         ("apply", "-f", new, "-l", "app=nothing"),
         ("apply", "-f", new, "--include-kind", "deploy", "-q"),
-        ("diff", new, new, "-l", "app=nothing"),
+        ("diff", new, new, "-l", "app=nothing", "-o", "patch"),
     ):
         ran = run(*command)
         assert (ran.exit_code, ran.stdout) == (2, ""), command
@@ -176,7 +176,7 @@ def test_a_definition_judges_its_objects_in_every_command() -> None:
     for command in (
         ("apply", "-q", "-f", bad),
         ("apply", "-q", "-f", bad, "--live", good),
-        ("diff", good, bad),
+        ("diff", "-o", "patch", good, bad),
     ):
         ran = run(*command, *crd)
         assert ran.exit_code == 2, command

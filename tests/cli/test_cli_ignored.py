@@ -62,7 +62,7 @@ def files(directory: Path) -> None:
 
 def paths(*arguments: str) -> list[str]:
     """Return the paths that differ."""
-    ran = run("diff", *arguments, "-o", "json")
+    ran = run("diff", *arguments, "--format", "json")
     return [
         change["path"]
         for record in json.loads(ran.stdout)
@@ -104,7 +104,7 @@ def test_a_patch_without_server_fields_fits_the_object_before(
     if not is_live_first:
         sides.reverse()
     before, after = (value_in(side) for side in sides)
-    [patch] = values(run("diff", *sides).stdout)
+    [patch] = values(run("diff", *sides, "-o", "patch").stdout)
     [operations] = values(run("diff", *sides, "-o", "jsonpatch").stdout)
     schema = kubernetes().schema("apps/v1", "Deployment")
     patched: Any = apply_patch(before, json.loads(json.dumps(patch)), schema)
@@ -142,17 +142,27 @@ def test_an_ignored_path_is_no_difference(
 
 
 def test_a_patch_has_no_ignored_path() -> None:
-    ran = run("diff", "live.yaml", "manifest.yaml", "--ignore", f"{POD}[*].env")
+    ran = run(
+        "diff", "live.yaml", "manifest.yaml", "--ignore", f"{POD}[*].env", "-o", "patch"
+    )
     [patch] = values(ran.stdout)
     assert "env" not in json.dumps(patch)
     assert "app:2" in json.dumps(patch)
-    ran = run("diff", "live.yaml", "manifest.yaml", "--ignore", POD)
+    ran = run("diff", "live.yaml", "manifest.yaml", "--ignore", POD, "-o", "patch")
     assert (ran.exit_code, ran.stdout) == (0, "")
 
 
 def test_a_three_way_patch_has_no_ignored_path() -> None:
     Path("old.yaml").write_text(MANIFEST.replace("replicas: 2", "replicas: 1") % "")
-    arguments = ("diff", "old.yaml", "manifest.yaml", "--live", "live.yaml")
+    arguments = (
+        "diff",
+        "old.yaml",
+        "manifest.yaml",
+        "--live",
+        "live.yaml",
+        "-o",
+        "patch",
+    )
     assert "app:2" in run(*arguments).stdout
     ran = run(*arguments, "--ignore", POD)
     assert (ran.exit_code, ran.stdout) == (0, "")
@@ -162,7 +172,9 @@ def test_a_file_has_a_path_on_each_line() -> None:
     Path("ignored").write_text(
         f"# images\n\n  {POD}[*].image\n{POD}[*].env # no comment\n"
     )
-    ran = run("diff", "live.yaml", "manifest.yaml", "--ignore-file", "ignored")
+    ran = run(
+        "diff", "live.yaml", "manifest.yaml", "--ignore-file", "ignored", "-o", "patch"
+    )
     assert ran.exit_code == 2
     assert "file:   ignored:4\n" in ran.stderr
     Path("ignored").write_text(f"# images\n\n  {POD}[*].image\r\n{POD}[*].env\n")
@@ -171,7 +183,7 @@ def test_a_file_has_a_path_on_each_line() -> None:
 
 @pytest.mark.parametrize("path", ["", ".", "a..b", "a.[b]", "[", "a]", "a b."])
 def test_what_is_not_a_path_is_refused(path: str) -> None:
-    ran = run("diff", "live.yaml", "manifest.yaml", "--ignore", path)
+    ran = run("diff", "live.yaml", "manifest.yaml", "--ignore", path, "-o", "patch")
     assert ran.exit_code == 2
     assert "not a path" in ran.output
 
@@ -248,8 +260,8 @@ status: {loadBalancer: {}}
 def test_a_default_of_a_server_is_no_difference(files: tuple[str, str]) -> None:
     Path("a.yaml").write_text(SERVICE)
     Path("b.yaml").write_text(STORED_SERVICE)
-    assert run("diff", *files).exit_code == 0
-    assert run("diff", *files, "--all-fields").exit_code == 1
+    assert run("diff", *files, "-o", "patch").exit_code == 0
+    assert run("diff", *files, "--all-fields", "-o", "patch").exit_code == 1
     # A value that is not the default is one.
     Path("b.yaml").write_text(STORED_SERVICE.replace("Cluster", "Local"))
     assert "internalTrafficPolicy" in run("diff", *files, "-o", "report").stdout

@@ -66,7 +66,7 @@ smp: skipped 3 documents:
             "standard input can be read only once\n  file:   <stdin>\n",
         ),
         (
-            ("diff", "half.yaml", "half.yaml"),
+            ("diff", "half.yaml", "half.yaml", "-q"),
             "kind is missing\n  path:   kind\n  file:   half.yaml:1\n",
         ),
         (("diff", "deep.json", "new.yaml"), "smp: error: the document is nested"),
@@ -127,7 +127,7 @@ def test_a_kind_without_a_schema_is_patched_as_json() -> None:
     new = live.replace("a: 1", "b: 2").replace(", old: 1", "")
     Path("live.yaml").write_text(live)
     Path("custom.yaml").write_text(new)
-    ran = run("diff", "live.yaml", "custom.yaml", "--live", "live.yaml")
+    ran = run("diff", "live.yaml", "custom.yaml", "--live", "live.yaml", "-o", "patch")
     assert values(ran.stdout) == [
         [
             {"op": "test", "path": "/spec/list", "value": [{"name": "x", "a": 1}]},
@@ -137,7 +137,15 @@ def test_a_kind_without_a_schema_is_patched_as_json() -> None:
     ]
     form = "(application/json-patch+json: merged by RFC 7396, as the kind has no schema"
     assert form in ran.stdout
-    command = ("diff", "live.yaml", "custom.yaml", "--live", "live.yaml", "-o", "json")
+    command = (
+        "diff",
+        "live.yaml",
+        "custom.yaml",
+        "--live",
+        "live.yaml",
+        "--format",
+        "json",
+    )
     [record] = json.loads(run(*command).stdout)
     assert record["mediaType"] == "application/json-patch+json"
     assert record["kubectlPatch"] == {
@@ -146,7 +154,7 @@ def test_a_kind_without_a_schema_is_patched_as_json() -> None:
     note = 'no matches for kind "B" in version "a/v1"; patched as JSON (RFC 7396)\n'
     assert note in ran.stderr
     assert note in run("diff", "live.yaml", "custom.yaml", "-o", "report").stdout
-    ran = run("diff", "live.yaml", "custom.yaml", "--strict")
+    ran = run("diff", "live.yaml", "custom.yaml", "--strict", "-o", "patch")
     assert ran.exit_code == 2
     assert "--crd FILE or --openapi FILE describes more kinds\n" in ran.stderr
 
@@ -167,7 +175,7 @@ def test_files_of_other_tools_are_skipped_by_name(directory: Path) -> None:
     assert ran.stderr.count("not an object of a cluster: another tool reads it") == 3
     assert ran.stderr.endswith("smp: 1 object: 1 new, 3 skipped\n")
     (directory / "d" / "map.yaml").unlink()
-    ran = run("diff", "d", "d")
+    ran = run("diff", "d", "d", "-o", "patch")
     assert (ran.exit_code, ran.stdout) == (0, "")
     assert ran.stderr.endswith("smp: 0 objects: 6 skipped\n")
 
@@ -181,7 +189,7 @@ def test_a_broken_document_that_is_no_object_is_skipped() -> None:
 
 def test_two_documents_of_one_object_are_two_objects_with_a_warning() -> None:
     Path("twice.yaml").write_text(config_map(x="1") + config_map(x="2"))
-    assert run("diff", "twice.yaml", "twice.yaml").exit_code == 0
+    assert run("diff", "twice.yaml", "twice.yaml", "-o", "patch").exit_code == 0
     ran = run("apply", "-f", "twice.yaml")
     assert (ran.exit_code, len(values(ran.stdout))) == (0, 2)
     assert "the same object is also in twice.yaml:1" in ran.stderr
@@ -191,10 +199,11 @@ def test_two_documents_of_one_object_are_two_objects_with_a_warning() -> None:
 def test_a_second_document_that_is_removed_has_the_warning_too() -> None:
     Path("twice.yaml").write_text(config_map(x="1") + config_map(x="2"))
     Path("once.yaml").write_text(config_map(x="1"))
-    ran = run("diff", "twice.yaml", "once.yaml", "-o", "json")
+    ran = run("diff", "twice.yaml", "once.yaml", "--format", "json")
     _unchanged, removed = json.loads(ran.stdout)
-    assert removed["action"] == "removed"
-    assert removed["warnings"] == ["the same object is also in twice.yaml:1"]
+    assert removed["verdict"] == "removed"
+    [finding] = removed["findings"]
+    assert finding["sentence"] == "the same object is also in twice.yaml:1"
 
 
 def test_a_template_is_named_as_such() -> None:
@@ -208,7 +217,9 @@ def test_the_files_of_kubectl_diff_have_no_extension(directory: Path) -> None:
     for name, x in (("LIVE", "1"), ("MERGED", "2")):
         (directory / name).mkdir()
         (directory / name / "v1.ConfigMap.shop.a").write_text(config_map(x=x))
-    assert values(run("diff", "LIVE", "MERGED").stdout) == [{"data": {"x": "2"}}]
+    assert values(run("diff", "LIVE", "MERGED", "-o", "patch").stdout) == [
+        {"data": {"x": "2"}}
+    ]
 
 
 def test_the_limit_of_a_file_can_be_raised() -> None:
@@ -228,9 +239,9 @@ def test_control_characters_are_escaped() -> None:
         'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: "\\e[31m"}\n'
     )
     Path("unknown.yaml").write_text('apiVersion: v1\nkind: "\\e[31m"\n')
-    assert "\x1b" not in run("diff", "old.yaml", "odd.yaml").output
+    assert "\x1b" not in run("diff", "old.yaml", "odd.yaml", "-o", "patch").output
     assert "\x1b" not in run("diff", "old.yaml", "odd.yaml", "-o", "report").output
-    assert "\x1b" not in run("diff", "unknown.yaml", "odd.yaml").output
+    assert "\x1b" not in run("diff", "unknown.yaml", "odd.yaml", "-o", "patch").output
     assert "\x1b" not in run("apply", "-f", "unknown.yaml").output
 
 

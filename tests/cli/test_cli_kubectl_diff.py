@@ -74,7 +74,7 @@ def test_kubectl_diff_takes_the_command_itself(kubectl: Kubectl) -> None:
         PYTHONPATH=os.environ.get("PYTHONPATH", ""),
     )
     assert ran.returncode == 1
-    assert ran.stdout == "# v1 ConfigMap default/a\ndata:\n  x: '2'\n"
+    assert '  ~ data.x: "1" -> "2"\n' in ran.stdout
 
 
 def test_its_directories_come_before_the_name_of_the_command(directory: Path) -> None:

@@ -322,8 +322,8 @@ def test_values_of_a_secret_are_not_shown() -> None:
         "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n"
         "data: {pin: 73519}\nstringdata: {pin: '73519'}\n"
     )
-    for form in ("text", "json", "sarif", "junit", "markdown", "html"):
-        ran = lint(manifest, "-o", form)
+    for form in ("", "json", "sarif", "junit", "markdown", "html"):
+        ran = lint(manifest, *(("--format", form) if form else ()))
         assert ran.exit_code == 1
         assert "73519" not in ran.output
     operations = (
@@ -336,19 +336,19 @@ def test_values_of_a_secret_are_not_shown() -> None:
 
 
 def test_other_formats_have_all_findings() -> None:
-    records = as_list(json.loads(run("lint", str(SAMPLE), "-o", "json").stdout))
+    records = as_list(json.loads(run("lint", str(SAMPLE), "--format", "json").stdout))
     found = [
         as_object(finding)["code"]
         for record in records
         for finding in as_list(as_object(record)["findings"])
     ]
     assert "missing-merge-key" in found
-    sarif = as_object(json.loads(run("lint", str(SAMPLE), "-o", "sarif").stdout))
+    sarif = as_object(json.loads(run("lint", str(SAMPLE), "--format", "sarif").stdout))
     (results,) = [as_object(entry)["results"] for entry in as_list(sarif["runs"])]
     assert len(as_list(results)) == len(found)
-    assert lint(CONFIG_MAP, "-o", "json", "-q").output == ""
+    assert lint(CONFIG_MAP, "--format", "json", "-q").output == ""
     for form in ("junit", "markdown", "html"):
-        assert "missing-merge-key" in run("lint", str(SAMPLE), "-o", form).stdout
+        assert "missing-merge-key" in run("lint", str(SAMPLE), "--format", form).stdout
 
 
 def orders(tmp_path: Path, *counts: int) -> list[str]:

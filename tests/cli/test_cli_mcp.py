@@ -23,9 +23,12 @@ LIVE: Final = str(ROOT / "docs/examples/live.yaml")
 OWNED: Final = str(ROOT / "docs/examples/owned.yaml")
 READING: Final = {"explain", "preview", "lint", "diff", "blame", "drift"}
 SIDES: Final = {"manifests": [NEW], "live": [LIVE]}
-JSON: Final = ("-o", "json")
+JSON: Final = ("--format", "json")
 KINDS: Final = ("causes", "hazards", "lint", "violations")
-LEFT_OUT: Final = {"lastApplied", "live", "desired", "causes", "patch", "result"}
+LEFT_OUT: Final = {
+    *("lastApplied", "live", "desired", "causes", "patch", "result"),
+    *("changes", "conflicts", "managers", "requests", "mediaType", "reason"),
+}
 REFUSED: Final = """\
 apiVersion: apps/v1
 kind: Deployment
@@ -87,15 +90,15 @@ def test_nothing_can_be_written_but_where_a_flag_allows_it() -> None:
 def test_each_tool_says_what_its_command_says() -> None:
     sides = ("-f", NEW, "--live", LIVE)
     owned = ("-f", NEW, "--live", OWNED, "--server-side")
-    drift = ("drift", "--desired", NEW, "--live", LIVE, "-o", "ndjson")
+    drift = ("drift", "-f", NEW, "--live", LIVE, "--format", "ndjson")
     path = "spec.strategy.type"
     rows: list[tuple[str, dict[str, Any], Ran]] = [
         ("explain", {**SIDES, "path": path}, run("explain", *sides, *JSON, path)),
-        ("preview", SIDES, run("apply", *sides, "-o", "causes-json")),
+        ("preview", SIDES, run("apply", *sides, "--format", "json")),
         (
             "preview",
             {**SIDES, "live": [OWNED], "server_side": True},
-            run("apply", *owned, "-o", "causes-json"),
+            run("apply", *owned, "--format", "json"),
         ),
         (
             "lint",

@@ -112,7 +112,7 @@ def test_that_of_the_page_is_understood(repository: Path) -> None:
     (repository / "crds").rename(repository / "definitions")
     (repository / "rules.yaml").write_text("version: 1\nrules: []\n")
     assert "spec.size" in run("lint", "widget.yaml").stdout
-    assert run("diff", "new.yaml", "new.yaml").exit_code == 0
+    assert run("diff", "new.yaml", "new.yaml", "-o", "patch").exit_code == 0
     # The page names all that may stand in it.
     (repository / ".smp.yaml").write_text("nothing-like-it: a\n")
     names = run("lint", "widget.yaml").stderr.partition("there are: ")[2].strip()

@@ -16,30 +16,31 @@ import pytest
 from smp import documents
 from smp._values.last_applied import LAST_APPLIED, with_last_applied
 from smp._values.values import JSON, JSONObject, as_object
+from smp.cli._options import REPORT_FORMATS
 from smp.errors import DocumentError
 from tests.support.command import Ran, run
 from tests.support.makers.triples import Triple
 from tests.support.paths import DATA
 from tests.support.shuffling import shuffled
 
-FORMATS: Final = (
-    *("yaml", "json", "jsonpatch", "report", "unified", "side-by-side", "causes"),
-    *("causes-json", "sarif", "junit", "gitlab", "markdown", "html"),
+OUTPUTS: Final = (
+    *[("-o", name) for name in ("json", "patch", "report", "unified", "side-by-side")],
+    *[("--format", name) for name in REPORT_FORMATS],
 )
 COMMANDS: Final = (
-    *(("diff", "live.json", "new.json", "-o", name) for name in FORMATS),
-    *(("diff", "new.json", "--live", "live.json", "-o", name) for name in FORMATS),
+    *(("diff", "live.json", "new.json", *output) for output in OUTPUTS),
+    *(("diff", "new.json", "--live", "live.json", *output) for output in OUTPUTS),
+    ("diff", "live.json", "new.json", "-o", "jsonpatch"),
     *(
-        ("apply", "-f", "new.json", "--live", "live.json", "-o", name)
-        for name in (*FORMATS, "patch")
-        if name != "jsonpatch"
+        ("apply", "-f", "new.json", "--live", "live.json", *output)
+        for output in (*OUTPUTS, ())
     ),
     ("apply", "-f", "new.json", "--live", "live.json", "--hazards", "error", "-q"),
     ("diff", "live.json", "new.json", "--summary"),
     ("explain", "-f", "new.json", "--live", "live.json"),
     *(
-        ("drift", "--desired", "new.json", "--live", "live.json", "-o", name)
-        for name in ("summary", "ndjson", "junit", "sarif")
+        ("drift", "-f", "new.json", "--live", "live.json", *output)
+        for output in ((), *[("--format", name) for name in ("ndjson", "junit")])
     ),
 )
 # Where in the text of a file a field stands, what is measured, and at which of several
@@ -142,7 +143,7 @@ def test_what_a_server_prints_is_no_harm_and_no_change(row: dict[str, Any]) -> N
         report = run("diff", *sides, "-o", "report")
         assert report.exit_code == 1
         outputs.add("\n".join(sorted(report.stdout.splitlines())))
-        found = run("drift", "--desired", *sides, "-o", "ndjson").stdout
+        found = run("drift", "-f", *sides, "--format", "ndjson").stdout
         # The last row is that of the cluster.
         pair, _ = map(json.loads, found.splitlines())
         assert pair["verdict"] == "drift"

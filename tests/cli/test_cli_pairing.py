@@ -38,7 +38,7 @@ def test_a_manifest_without_namespace_has_that_of_its_live_object() -> None:
     ran = run("apply", "-f", "new.yaml", "--live", "live.yaml")
     applied_object: Any = values(ran.stdout)[0]
     assert applied_object["metadata"]["namespace"] == "shop"
-    ran = run("diff", "new.yaml", "--live", "live.yaml")
+    ran = run("diff", "new.yaml", "--live", "live.yaml", "-o", "patch")
     assert values(ran.stdout) == [{"data": {"x": "2"}}]
     assert ran.stdout.startswith("# v1 ConfigMap shop/")
 
@@ -70,7 +70,7 @@ def test_objects_of_two_versions_of_a_group_are_paired() -> None:
     autoscaler = "kind: HorizontalPodAutoscaler\nmetadata: {name: a}\n"
     Path("old.yaml").write_text("apiVersion: autoscaling/v1\n" + autoscaler)
     Path("new.yaml").write_text("apiVersion: autoscaling/v2\n" + autoscaler)
-    assert values(run("diff", "old.yaml", "new.yaml").stdout) == [
+    assert values(run("diff", "old.yaml", "new.yaml", "-o", "patch").stdout) == [
         {"apiVersion": "autoscaling/v2"}
     ]
     ran = run("apply", "-f", "new.yaml", "--live", "old.yaml")

@@ -49,7 +49,7 @@ def test_usual_commands_load_none_of_the_heavy_modules() -> None:
     for command in (
         ["patch", "a.yaml", "-p", "spec: {replicas: 3}"],
         ["apply", "-f", "a.yaml", "--live", "a.yaml"],
-        ["diff", "a.yaml", "a.yaml"],
+        ["diff", "a.yaml", "a.yaml", "-o", "patch"],
     ):
         probe = (
             # The oldest msgspec that is allowed loads json.

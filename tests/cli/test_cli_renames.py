@@ -47,7 +47,7 @@ v1 Pod p: changed (a:1 -> b:1)
   ~ spec.containers[name=web].name: "app" -> "web" (renamed)
   ~ spec.containers[name=web].tty: true -> false
 """)
-    [record] = json.loads(run("diff", *sides, "-o", "json").stdout)
+    [record] = json.loads(run("diff", *sides, "--format", "json").stdout)
     assert record["changes"][0] == {
         "path": "spec.containers[name=web].name",
         "old": "app",
@@ -119,14 +119,15 @@ def test_a_renamed_object_is_one_with_its_changes() -> None:
         "shop/new: renamed from v1 ConfigMap shop/old (2 differences)\n"
         in run(*arguments, "--summary").stdout
     )
-    # A patch creates the one, and deletes the other.
-    records = json.loads(run(*arguments, "-o", "json").stdout)
-    assert [(record["name"], record["action"]) for record in records] == [
-        ("new", "created"),
-        ("more", "created"),
-        ("old", "removed"),
+    records = json.loads(run(*arguments, "--format", "json").stdout)
+    assert [(record["name"], record["verdict"]) for record in records] == [
+        ("new", "renamed"),
+        ("more", "new"),
         ("gone", "removed"),
     ]
+    assert records[0]["renamedFrom"] == "v1 ConfigMap shop/old"
+    # A patch creates the one, and deletes the other.
+    assert run(*arguments, "-o", "patch").stdout.count("# v1 ConfigMap") == 4
 
 
 def test_an_object_that_cannot_be_read_is_reported_once() -> None:

@@ -75,7 +75,7 @@ data: {password: aHVudGVyMQ==}
 """
 LAST = LIVE.split("---\n", maxsplit=1)[0].replace("replicas: 5", "replicas: 2")
 CONFIDENTIAL = ("hunter", "aHVudGVyMQ", "swordfish", "goldfish")
-OUTPUTS = ("causes", "causes-json", "sarif", "junit", "markdown", "html")
+OUTPUTS = ("json", "sarif", "junit", "markdown", "html")
 
 
 @pytest.fixture(autouse=True)
@@ -85,10 +85,16 @@ def files() -> None:
     Path("web-last.yaml").write_text(LAST)
 
 
+SIDES = (
+    *("-f", "web.yaml", "--live", "web-live.yaml", "--last-applied", "web-last.yaml"),
+    *("--unknown-fields", "merge"),
+)
+
+
 def report(output: str, *options: str, code: int = 3) -> str:
     result = run(
         *("apply", "-f", "web.yaml", "--live", "web-live.yaml"),
-        *("--unknown-fields", "merge", "-o", output),
+        *("--unknown-fields", "merge", "--format", output),
         *options,
     )
     assert result.exit_code == code
@@ -119,9 +125,7 @@ def test_findings_are_at_the_lines_of_their_fields() -> None:
 
 
 def test_an_item_of_a_list_has_the_line_of_its_field() -> None:
-    result = run(
-        *("apply", "-f", "web.yaml", "--validate", "warn", "-o", "causes-json")
-    )
+    result = run(*("apply", "-f", "web.yaml", "--validate", "warn", "--format", "json"))
     found = {
         finding["code"]: finding["line"]
         for record in json.loads(result.stdout)
@@ -157,9 +161,9 @@ def test_one_process_writes_what_several_write(output: str) -> None:
 
 
 def test_environment_values_are_masked_by_their_differences() -> None:
-    text = report("causes", "--mask-env", "--last-applied", "web-last.yaml")
+    text = run("explain", *SIDES, "--mask-env").stdout
     assert 'env[name=PASSWORD].value: "*** (live)" -> "*** (new)"' in text
-    patch = run("diff", "web-live.yaml", "web.yaml", "--mask-env").stdout
+    patch = run("diff", "web-live.yaml", "web.yaml", "--mask-env", "-o", "patch").stdout
     assert "fish" not in patch
     applied = ("apply", "-f", "web.yaml", "--live", "web-live.yaml", "-o", "yaml")
     # What prints the object keeps its values.
@@ -169,34 +173,35 @@ def test_environment_values_are_masked_by_their_differences() -> None:
 def test_a_report_of_nothing_is_valid() -> None:
     Path("web.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}")
     options = ("--include-kind", "Secret")
-    assert json.loads(report("causes-json", *options, code=2)) == []
+    assert json.loads(report("json", *options, code=2)) == []
     assert json.loads(report("sarif", *options, code=2))["runs"][0]["results"] == []
     assert [*JUnitXml.fromstring(report("junit", *options, code=2).encode())] == []
     assert report("markdown", *options, code=2) == "### smp apply\n\n0 objects\n"
 
 
 def test_standard_input_has_lines_and_no_file() -> None:
-    result = run("apply", "-f", "-", "-o", "sarif", stdin=NEW)
+    result = run("apply", "-f", "-", "--format", "sarif", stdin=NEW)
     assert result.exit_code == 3
     [run_] = json.loads(result.stdout)["runs"]
     locations = [result["locations"][0] for result in run_["results"]]
     assert all("physicalLocation" not in location for location in locations)
-    assert "<stdin>:29" in run("apply", "-f", "-", "-o", "causes", stdin=NEW).stdout
+    assert "<stdin>:29" in run("explain", "-f", "-", stdin=NEW).stdout
 
 
 def test_a_diff_of_two_states_shows_the_patch() -> None:
-    result = run("diff", "web-last.yaml", "web-live.yaml", "-o", "markdown")
+    result = run("diff", "web-last.yaml", "web-live.yaml", "--format", "markdown")
     assert result.exit_code == 1
     assert "```yaml\nspec:\n  replicas: 5\n```" in result.stdout
     three_way = ("diff", "web-last.yaml", "web.yaml", "--live", "web-live.yaml")
-    result = run(*three_way, "-o", "causes")
-    assert "! spec.replicas: 5 -> 2" in result.stdout
+    found = json.loads(run(*three_way, "--format", "json").stdout)
+    codes = {each["code"] for record in found for each in record["findings"]}
+    assert "overwrites-controller" in codes
 
 
 def test_a_page_needs_jinja2(monkeypatch: pytest.MonkeyPatch) -> None:
     environment.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    result = run("diff", "web-last.yaml", "web-live.yaml", "-o", "html")
+    result = run("diff", "web-last.yaml", "web-live.yaml", "--format", "html")
     environment.cache_clear()
     assert result.exit_code == 2
     assert "an HTML report needs the package 'jinja2'" in result.stderr
@@ -218,7 +223,7 @@ def test_a_conflict_of_a_server_side_apply_is_a_failure() -> None:
     ).replace("replicas: 2", "replicas: 7")
     Path("web-live.yaml").write_text(live)
     Path("web.yaml").write_text(NEW.split("---\n")[1])
-    records = json.loads(report("causes-json", "--server-side", code=2))
+    records = json.loads(report("json", "--server-side", code=2))
     [finding] = records[0]["findings"]
     assert (finding["code"], finding["path"]) == ("conflict", "spec.replicas")
     assert finding["line"] == 5
@@ -230,7 +235,7 @@ def test_what_smp_explain_says_is_a_report_as_well(output: str, tmp_path: Path) 
     live.write_text(LIVE)
     new = tmp_path / "new.yaml"
     new.write_text(LIVE.replace("web:1", "web:2"))
-    arguments = ("-f", str(new), "--live", str(live), "-o", output)
+    arguments = ("-f", str(new), "--live", str(live), "--format", output)
     explained, applied = run("explain", *arguments), run("apply", *arguments)
     assert explained.exit_code == 0
     # The page has the causes of what is as expected only for an apply.
@@ -238,6 +243,6 @@ def test_what_smp_explain_says_is_a_report_as_well(output: str, tmp_path: Path) 
         assert explained.stdout.startswith("<!DOCTYPE html>")
     else:
         assert explained.stdout == applied.stdout
-    refused = run("explain", "deploy", "-o", output)
+    refused = run("explain", "deploy", "--format", output)
     assert refused.exit_code == 2
-    assert f"-o {output} is for what -f" in refused.stderr
+    assert "--format is for what -f" in refused.stderr

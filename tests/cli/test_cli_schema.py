@@ -68,7 +68,8 @@ def widgets() -> tuple[str, str]:
 
 def test_crd_describes_custom_kinds() -> None:
     assert run("diff", *widgets(), "--strict").exit_code == 2
-    ran = run("diff", *widgets(), "--crd", "crd.yaml", "--unknown-fields", "merge")
+    options = ("--crd", "crd.yaml", "--unknown-fields", "merge", "-o", "patch")
+    ran = run("diff", *widgets(), *options)
     assert values(ran.stdout) == [{"spec": {"size": 2, "more": {"a": 2}}}]
 
 
@@ -100,7 +101,7 @@ def test_definitions_among_the_inputs_describe_their_kinds() -> None:
     before, after = widgets()
     for path in (before, after):
         Path(path).write_text(Path(path).read_text() + "---" + DEFINITION)
-    ran = run("diff", before, after, "--unknown-fields", "merge")
+    ran = run("diff", before, after, "--unknown-fields", "merge", "-o", "patch")
     assert values(ran.stdout) == [{"spec": {"size": 2, "more": {"a": 2}}}]
 
 
@@ -118,7 +119,7 @@ def test_an_unknown_field_is_an_error_with_hints() -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        ("diff", "before.yaml", "after.yaml"),
+        ("diff", "before.yaml", "after.yaml", "-o", "patch"),
         ("apply", "-f", "after.yaml", "--live", "before.yaml"),
         ("patch", "before.yaml", "-p", "spec: {more: {a: 2}}"),
     ],
@@ -129,7 +130,8 @@ def test_a_merged_unknown_field_is_a_warning(command: tuple[str, ...]) -> None:
     warning = "spec.more: unknown to the schema; merged by RFC 7396\n"
     object_printed = run(*command, *options)
     assert f"smp: warning: example.com/v1 Widget w: {warning}" in object_printed.stderr
-    report = run(*command, *options, "-o", "report")
+    words = [word for word in command if word not in ("-o", "patch")]
+    report = run(command[0], *words[command[0] != "patch" :], *options, "-o", "report")
     assert f"  warning: {warning}" in report.stdout
 
 
@@ -183,7 +185,10 @@ def test_a_definition_that_cannot_be_read_leaves_the_others_alone() -> None:
     assert "group is missing" in ran.stderr
     assert "broken.example.com" in ran.stderr
     assert (
-        run("diff", "before.yaml", "before.yaml", "--crd", "two.types").exit_code == 0
+        run(
+            "diff", "before.yaml", "before.yaml", "--crd", "two.types", "-o", "patch"
+        ).exit_code
+        == 0
     )
     Path("one.yaml").write_text(broken)
     assert run("schema", "compile", "one.yaml", "-o", "one.types").exit_code == 2
@@ -196,12 +201,14 @@ def test_many_definitions_are_better_compiled() -> None:
     for number in range(50):
         text = DEFINITION.replace("Widget", f"Widget{number}")
         Path(f"crds/{number}.yaml").write_text(text)
-    ran = run("diff", "before.yaml", "before.yaml", "--crd", "crds")
+    ran = run("diff", "before.yaml", "before.yaml", "--crd", "crds", "-o", "patch")
     assert (
         "smp: note: 50 definitions take long to read; smp schema compile" in ran.stderr
     )
     assert run("schema", "compile", "crds", "-o", "crds.types").exit_code == 0
-    ran = run("diff", "before.yaml", "before.yaml", "--crd", "crds.types")
+    ran = run(
+        "diff", "before.yaml", "before.yaml", "--crd", "crds.types", "-o", "patch"
+    )
     assert "take long" not in ran.stderr
 
 
@@ -289,7 +296,7 @@ spec: {}
         ("apply", "-f", "gadgets.yaml", "--live", "gadgets.yaml"),
         ("apply", "-f", "gadgets.yaml", "-n", "shop"),
         ("apply", "-f", "gadgets.yaml", "--include-kind", "gg"),
-        ("diff", "gadgets.yaml", "gadgets.yaml", "-o", "json"),
+        ("diff", "gadgets.yaml", "gadgets.yaml", "--format", "json"),
         ("explain", "gg.spec", "-o", "table"),
         ("explain", "gadgets", "-o", "table"),
     ],
@@ -339,7 +346,7 @@ def test_a_definition_that_cannot_be_parsed_is_reported_once(
     Path("crds/widget.yaml").write_text(DEFINITION)
     Path("crds", name).write_bytes(text.encode(errors="surrogatepass"))
     for command, code in (
-        (("diff", before, before), 3),
+        (("diff", before, before, "-o", "patch"), 3),
         (("apply", "-f", after, "-f", before, "--unknown-fields", "merge"), 3),
         (("patch", before, "-p", "spec: {size: 3}"), 3),
         (("explain", "example.com/v1", "Widget"), 3),
@@ -351,9 +358,14 @@ def test_a_definition_that_cannot_be_parsed_is_reported_once(
         assert place in ran.stderr
     ran = run("schema", "compile", "crds", "-o", "crds.types")
     assert (ran.exit_code, ran.stderr.count("smp: error:")) == (3, 1)
-    assert run("diff", before, before, "--crd", "crds.types").exit_code == 0
+    assert (
+        run("diff", before, before, "--crd", "crds.types", "-o", "patch").exit_code == 0
+    )
     # A path without any definition is of no use.
-    assert run("diff", before, before, "--crd", f"crds/{name}").exit_code == 2
+    assert (
+        run("diff", before, before, "--crd", f"crds/{name}", "-o", "patch").exit_code
+        == 2
+    )
 
 
 def test_a_directory_of_definitions_may_have_other_files() -> None:
@@ -363,10 +375,10 @@ def test_a_directory_of_definitions_may_have_other_files() -> None:
     Path("crds/kustomization.yaml").write_text("kind: Kustomization\nresources: []\n")
     Path("crds/namespace.yaml").write_text("{apiVersion: v1, kind: Namespace}")
     Path("crds/empty.yaml").write_text("")
-    ran = run("diff", before, before, "--crd", "crds")
+    ran = run("diff", before, before, "--crd", "crds", "-o", "patch")
     assert (ran.exit_code, ran.stdout) == (0, "")
     assert "smp: error:" not in ran.stderr
-    ran = run("diff", before, before, "--crd", "crds/namespace.yaml")
+    ran = run("diff", before, before, "--crd", "crds/namespace.yaml", "-o", "patch")
     assert ran.exit_code == 2
     assert "the document is not a CustomResourceDefinition" in ran.stderr
 

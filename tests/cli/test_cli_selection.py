@@ -44,7 +44,7 @@ def files(directory: Path) -> None:
 
 def taken(*options: str, path: str = "many.yaml") -> list[str]:
     """Return the kinds, with their namespaces, that an apply prints."""
-    ran = run("apply", "-f", path, "-o", "json", *options)
+    ran = run("apply", "-f", path, "--format", "json", *options)
     # A server would refuse most of them, as they have no spec.
     assert ran.exit_code in (0, 2), ran.stderr
     return [
@@ -137,7 +137,7 @@ def test_objects_are_paired_in_the_namespace() -> None:
     Path("live.yaml").write_text(
         config_map("a", "shop", x="1") + config_map("a", "other", x="3")
     )
-    arguments = ("apply", "-f", "new.yaml", "--live", "live.yaml", "-o", "json")
+    arguments = ("apply", "-f", "new.yaml", "--live", "live.yaml", "--format", "json")
     assert run(*arguments).exit_code == 2
     [record] = json.loads(run(*arguments, "-n", "shop").stdout)
     assert record["changes"] == [{"path": "data.x", "old": "1", "new": "2"}]
@@ -161,10 +161,10 @@ def kustomization() -> str:
 def test_a_kustomization_is_built_by_kubectl(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(Path(str(kubectl_path())).parent))
     folder = kustomization()
-    ran = run("apply", "-k", folder, "-o", "json")
+    ran = run("apply", "-k", folder, "--format", "json")
     assert [record["name"] for record in json.loads(ran.stdout)] == ["my-web"]
     Path("old.yaml").write_text(SERVICE.replace("name: web", "name: my-web"))
-    assert run("diff", "old.yaml", "-k", folder).exit_code == 0
+    assert run("diff", "old.yaml", "-k", folder, "-o", "patch").exit_code == 0
     ran = run("apply", "-k", ".")
     assert ran.exit_code == 2
     assert "kubectl kustomize failed: " in ran.stderr
@@ -177,7 +177,7 @@ def test_kustomize_itself_is_preferred(monkeypatch: pytest.MonkeyPatch) -> None:
     program.chmod(0o755)
     path = f"{program.parent.absolute()}{os.pathsep}{os.environ['PATH']}"
     monkeypatch.setenv("PATH", path)
-    ran = run("apply", "-k", kustomization(), "-o", "json")
+    ran = run("apply", "-k", kustomization(), "--format", "json")
     assert [record["name"] for record in json.loads(ran.stdout)] == ["web"]
 
 

@@ -60,8 +60,8 @@ def test_the_result_is_that_of_kubectl_and_a_server(record: Any) -> None:
         assert [line.strip() for line in printed[1 : len(expected)]] == expected[1:]
         return
     assert ran.exit_code == 0, ran.stderr
-    [found] = json.loads(ran.stdout)
-    assert comparable(found["object"]) == comparable(record["after"])
+    found = json.loads(ran.stdout)
+    assert comparable(found) == comparable(record["after"])
 
 
 def test_the_recording_has_all_that_matters() -> None:
@@ -111,9 +111,9 @@ def test_a_conflict_names_the_owner_and_both_values() -> None:
 
 
 def test_records_have_conflicts_and_managers() -> None:
-    [record] = json.loads(apply(named(CONFLICT), "-o", "json").stdout)
-    assert record["action"] == "failed"
-    assert record["object"] == named(CONFLICT)["live"]
+    [record] = json.loads(apply(named(CONFLICT), "--format", "json").stdout)
+    assert record["verdict"] == "failed"
+    assert record["result"] == record["live"]
     assert record["changes"] == []
     assert [
         (conflict["path"], conflict["manager"], conflict["live"], conflict["new"])
@@ -125,8 +125,8 @@ def test_records_have_conflicts_and_managers() -> None:
     assert record["conflicts"][1]["subresource"] == "scale"
     assert not any(row["gained"] or row["lost"] for row in record["managers"])
 
-    [record] = json.loads(apply(named(FORCED), "-o", "json").stdout)
-    assert (record["action"], record["conflicts"]) == ("configured", [])
+    [record] = json.loads(apply(named(FORCED), "--format", "json").stdout)
+    assert (record["verdict"], record["conflicts"]) == ("changed", [])
     rows = {row["manager"]: row for row in record["managers"]}
     assert rows["scaler"]["lost"] == ["spec.replicas"]
     assert rows["alice"]["lost"] == ["spec.template.spec.containers[name=app].image"]
@@ -180,8 +180,8 @@ def test_one_object_with_a_conflict_leaves_the_others() -> None:
     assert "kind: Secret" in ran.stdout
     assert "kind: Deployment" not in ran.stdout
     assert ran.stderr.endswith("smp: 2 objects: 1 failed, 1 changed\n")
-    records = json.loads(run(*words, "-o", "json").stdout)
-    assert [record["action"] for record in records] == ["failed", "configured"]
+    records = json.loads(run(*words, "--format", "json").stdout)
+    assert [record["verdict"] for record in records] == ["failed", "changed"]
     ran = run(*words, "--force-conflicts")
     assert ran.exit_code == 0
     assert ran.stderr == "smp: 2 objects: 2 changed\n"
@@ -253,7 +253,7 @@ def test_a_kind_without_a_schema_is_applied_with_a_note() -> None:
     }
     Path("new.json").write_text(json.dumps(custom))
     words = ("apply", "--server-side", "-f", "new.json")
-    ran = run(*words, "-o", "json")
+    ran = run(*words, "--format", "json")
     [record] = json.loads(ran.stdout)
     assert record["managers"][0]["gained"] == [
         "spec",
@@ -358,8 +358,8 @@ def recreate(*arguments: str, manager: str = "helm") -> Ran:
     live = json.loads(
         run(*words, "helm", "-f", "-", "-o", "json", stdin=deployment()).stdout
     )
-    live[0]["object"]["metadata"]["resourceVersion"] = "7"
-    Path("live.json").write_text(json.dumps(live[0]["object"]))
+    live["metadata"]["resourceVersion"] = "7"
+    Path("live.json").write_text(json.dumps(live))
     Path("new.json").write_text(deployment(RECREATE))
     files = ("-f", "new.json", "--live", "live.json")
     return run(*words, manager, *files, *arguments)
@@ -392,8 +392,8 @@ def test_the_requests_that_make_it_pass_are_an_output() -> None:
     assert last["query"] == {"fieldManager": "helm", "force": "false"}
     assert last["body"] == json.loads(deployment(RECREATE))
     # All that is known has them, too.
-    [record] = json.loads(recreate("-o", "json").stdout)
-    assert record["action"] == "failed"
+    [record] = json.loads(recreate("--format", "json").stdout)
+    assert record["verdict"] == "failed"
     assert record["requests"] == [first, last]
     # What is not refused is one request.
     [only] = json.loads(
@@ -454,7 +454,7 @@ def pod(**source: JSONObject) -> str:
 
 
 def test_a_conflict_has_ways_out_with_what_they_lead_to() -> None:
-    [record] = json.loads(apply(named(CONFLICT), "-o", "json").stdout)
+    [record] = json.loads(apply(named(CONFLICT), "--format", "json").stdout)
     ways = {way["way"]: way for way in record["conflicts"][1]["ways"]}
     assert [way["value"] for way in ways.values()] == [5, 5, 3]
     assert [way["force"] for way in ways.values()] == [False, False, True]
@@ -487,7 +487,7 @@ def test_a_conflict_is_explained() -> None:
     assert "image" not in ran.stdout.partition("spec.replicas: 5")[2]
     assert ran.exit_code == 2
     assert "containers[name=app].image" in explain().stdout
-    [record] = json.loads(explain("spec.replicas", "-o", "json").stdout)
+    [record] = json.loads(explain("spec.replicas", "--format", "json").stdout)
     [cause] = record["causes"]
     assert cause["code"] == "conflict"
     assert cause["remedy"]["way"] == "server-side"

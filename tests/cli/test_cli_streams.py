@@ -101,7 +101,7 @@ def test_processes_print_what_one_process_prints(
     monkeypatch.setattr("smp.cli._workers._SHARE", 3000)
     text = Path("many.yaml").read_text().replace("name-7", "other-7")
     Path("other.yaml").write_text(f"{text}---\nkind: [\n---\napiVersion: v1\n")
-    for output in ("yaml", "json", "report", "jsonpatch"):
+    for output in ("patch", "json", "report", "jsonpatch"):
         command = ("diff", "many.yaml", "other.yaml", "-o", output, "--jobs")
         several, one = run(*command, "3"), run(*command, "1")
         assert several.exit_code == 3

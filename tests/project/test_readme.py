@@ -120,10 +120,10 @@ ANSWERS: Final = {
 NAMED: Final = {
     "`diff`": ("smp diff docs/examples/live.yaml docs/examples/new.yaml", ""),
     "`patch`": ('smp patch docs/examples/live.yaml -p {"spec":{"replicas":2}}', ""),
-    "HTML": (f"smp apply {EXAMPLES} -o html", "report"),
+    "HTML": (f"smp apply {EXAMPLES} --format html", "report"),
     "`smp cluster`": ("smp cluster get deployments", "cluster"),
     "`--live cluster`": ("smp diff --live cluster docs/examples/new.yaml", "cluster"),
-    "`smp drift`": ("smp drift --desired docs/examples --live cluster", "fleet"),
+    "`smp drift`": ("smp drift -f docs/examples --live cluster", "fleet"),
     "`smp serve`": ("smp serve", "server"),
 }
 EXTRA: Final = re.compile(r"pip install '\.\[(\w+)\]'")

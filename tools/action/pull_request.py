@@ -136,8 +136,8 @@ def lint(paths: list[str], severity: str) -> tuple[str, str, int]:
     """Return the findings as SARIF and as Markdown, and the exit code."""
     command = (*_SMP, "lint", "--severity", severity)
     # 3: something could not be read, which is a finding as well.
-    code, sarif = run(*command, "-o", "sarif", "--", *paths, codes=(0, _FOUND, 3))
-    _, findings = run(*command, "-o", "markdown", "--", *paths, codes=(code,))
+    code, sarif = run(*command, "--format", "sarif", "--", *paths, codes=(0, _FOUND, 3))
+    _, findings = run(*command, "--format", "markdown", "--", *paths, codes=(code,))
     return sarif.decode(), findings.decode(), code
 
 
@@ -163,7 +163,9 @@ def diff(paths: list[str], base: str, folder: Path) -> str:
                 packed.extractall(before)
         states = [before / path, Path(path)]
         words = [str(state if has_manifests(state) else nothing) for state in states]
-        code, text = run(*_SMP, "diff", "-o", "markdown", "--", *words, codes=(0, 1, 3))
+        code, text = run(
+            *_SMP, "diff", "--format", "markdown", "--", *words, codes=(0, 1, 3)
+        )
         texts.append(text.decode())
     return "\n".join(texts)
 
