@@ -38,7 +38,7 @@ from smp.managed_fields import (
     simulate,
     ways_out,
 )
-from smp.paths import Path
+from smp.paths import Path, value_at
 from smp.schema.model import Schema
 
 # Go: k8s.io/kubectl, pkg/cmd/apply, fieldManagerServerSideApply.
@@ -327,10 +327,37 @@ def for_a_reader(outcome: ObjectOutcome, settings: CommandSettings) -> ObjectOut
     masks = settings.masks({"live": stored, "new": new, "applied": configuration})
     before, patch = masks.mask(stored), masks.mask(configuration)
     causes: tuple[Cause, ...] = ()
-    if settings.explains and outcome.ownership is not None:
-        causes = tuple(outcome.ownership.causes(before, patch))
+    ownership = outcome.ownership
+    if ownership is not None:
+        ways = tuple(_mask_way(way, masks) for way in ownership.ways)
+        ownership = msgspec.structs.replace(ownership, ways=ways)
+        if settings.explains:
+            causes = tuple(ownership.causes(before, patch))
     return msgspec.structs.replace(
-        outcome, before=before, after=masks.mask(new), patch=patch, causes=causes
+        outcome,
+        before=before,
+        after=masks.mask(new),
+        patch=patch,
+        causes=causes,
+        ownership=ownership,
+        # What takes a union back has no value of a Secret.
+        requests=tuple(
+            msgspec.structs.replace(each, body=masks.mask(each.body))
+            if isinstance(each.body, dict)
+            else each
+            for each in outcome.requests
+        ),
+    )
+
+
+def _mask_way(way: WayOut, masks: Masks) -> WayOut:
+    """Return a way out of a conflict without secrets."""
+    obj = as_object(masks.mask(way.object))
+    return msgspec.structs.replace(
+        way,
+        configuration=as_object(masks.mask(way.configuration)),
+        object=obj,
+        value=value_at(obj, way.path),
     )
 
 

@@ -196,6 +196,10 @@ def test_the_values_of_secrets_are_masked_for_a_reader_and_in_errors() -> None:
     ) in shown.stdout
     assert "b3RoZXI=" not in shown.output
     assert "b3RoZXI=" in apply(record, "-o", "report", "--show-secrets").stdout
+    # Nor do the ways out of a conflict show one to another program.
+    records = apply(record, "--format", "json")
+    assert '"ways"' in records.stdout
+    assert "b3RoZXI=" not in records.output
     forced = apply(record, "--force-conflicts")
     assert "key: b3RoZXI=" in forced.stdout
     # The words of a server have the value of a wrong type.
@@ -464,9 +468,9 @@ def test_a_conflict_has_ways_out_with_what_they_lead_to() -> None:
     # It is applied without a conflict.
     Path("new.json").write_text(json.dumps(given["configuration"]))
     words = ("apply", "--server-side", "-f", "new.json", "--live", "live.json")
-    [record] = json.loads(run(*words, "-o", "json").stdout)
+    [record] = json.loads(run(*words, "--format", "json").stdout)
     assert record["conflicts"] == []
-    assert record["object"]["spec"]["replicas"] == 5
+    assert record["result"]["spec"]["replicas"] == 5
 
 
 def explain(*arguments: str) -> Ran:
