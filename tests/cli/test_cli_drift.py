@@ -140,7 +140,7 @@ def test_a_summary_names_the_first_objects() -> None:
     named, _, totals = ran.stdout.partition("\n\n")
     lines = named.splitlines()
     assert lines[:2] == ["v1 ConfigMap new-00: missing", "v1 ConfigMap new-01: missing"]
-    assert lines[20:] == ["... 8 more, which -o ndjson has"]
+    assert lines[20:] == ["... 8 more, which --format ndjson has"]
     assert totals.startswith("28 objects: 25 missing, 2 drift, 1 extra\n")
     Path("want.yaml").write_text(dump_yaml([*wanted[:2]]))
     named = drift(*sides).stdout.partition("\n\n")[0]

@@ -14,7 +14,7 @@ from smp.cli._drift_pairs import Parts
 from tests.support.command import Ran, run
 
 CLUSTERS: Final = ("eu-1", "eu-2", "us-1")
-SIDES: Final = ("--desired", "want", "--live", "live", "--by-folder")
+SIDES: Final = ("-f", "want", "--live", "live", "--by-folder")
 _NAMES: Final = tuple(f"name-{number}" for number in range(12))
 
 
@@ -136,7 +136,7 @@ CHANGES: Final[tuple[Callable[[Random], None], ...]] = (
 
 
 def drift(*arguments: str) -> Ran:
-    return run("drift", "--jobs", "1", "-o", "ndjson", *SIDES, *arguments)
+    return run("drift", "--jobs", "1", "--format", "ndjson", *SIDES, *arguments)
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -171,7 +171,7 @@ def test_what_the_server_sets_is_shown_on_demand(browser: Any, tmp_path: Path) -
     examples = DOCS / "examples"
     inputs = ("-f", examples / "new.yaml", "--live", examples / "live.yaml")
     file = tmp_path / "report.html"
-    file.write_bytes(run("apply", *map(str, inputs), "-o", "html").stdout_bytes)
+    file.write_bytes(run("apply", *map(str, inputs), "--format", "html").stdout_bytes)
     page = browser.new_page()
     page.goto(file.as_uri())
     rows = page.query_selector_all("tr:has(th[title])")
