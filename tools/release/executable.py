@@ -44,7 +44,8 @@ def try_out(executable: Path) -> None:
     """Run what a user runs first."""
     examples = ROOT / "docs" / "examples"
     inputs = ("-f", str(examples / "new.yaml"), "--live", str(examples / "live.yaml"))
-    for arguments in (("--version",), ("apply", *inputs, "-o", "html"), ("doctor",)):
+    page = ("apply", *inputs, "--format", "html")
+    for arguments in (("--version",), page, ("doctor",)):
         subprocess.run(  # noqa: S603  # as above
             [executable, *arguments], check=True, stdout=subprocess.DEVNULL
         )
