@@ -7,12 +7,13 @@ from functools import partial
 from typing import Final
 
 import msgspec
+from msgspec.structs import asdict
 
 from smp._storage.update import as_stored
 from smp._values.values import JSONObject, as_object, as_text
 from smp.cli._errors import UsageError
 from smp.cli._inputs import Inputs
-from smp.cli._live import CLUSTER, connect
+from smp.cli._live import connect, is_cluster
 from smp.cli._object_outcomes import ObjectOutcome
 from smp.cli._objects import Object, ObjectRow
 from smp.cli._options import WITHOUT_SCHEMA, CommandSettings, Schemas
@@ -46,8 +47,8 @@ class CommandPolicies:
         self._schemas = schemas
         objects: list[JSONObject] = []
         for path in settings.policies:
-            if path == CLUSTER:
-                objects += _read_from_cluster()
+            if is_cluster(path):
+                objects += _read_from_cluster(settings, path.partition(":")[2])
             else:
                 found = inputs.documents(path)
                 objects += [as_object(document.value) for document in found]
@@ -90,12 +91,12 @@ class CommandPolicies:
         return complete(changed) if self._settings.defaults else changed, verdict
 
 
-def _read_from_cluster() -> Iterator[JSONObject]:
+def _read_from_cluster(settings: CommandSettings, context: str) -> Iterator[JSONObject]:
     """Yield the policies of a cluster, with their parameters and all namespaces.
 
     Raises ConfigurationError and ApiError.
     """
-    cluster = connect()
+    cluster = connect(asdict(settings), context)
     kinds = {"Namespace": "v1", **dict.fromkeys(_KINDS, _VERSION)}
     while kinds:
         places = {
