@@ -37,6 +37,7 @@ from smp.errors import ApplyWarning, ConflictError, SmpError
 from smp.hazards import (
     MOST_ROUNDS,
     POLICIES,
+    REPEATED_KEYS,
     Hazard,
     HazardError,
     Policy,
@@ -119,7 +120,8 @@ class _Merged(msgspec.Struct, frozen=True):
     """What a merge of the inputs led to, before it is judged.
 
     ``object`` is live after the update, and ``patch`` leads there from live, by its
-    ``media_type``. ``equal`` and ``whole`` are what the search for hazards, and a
+    ``media_type``; ``kept`` is what the strategy of the kind leaves of the object.
+    ``equal`` and ``whole`` are what the search for hazards, and a
     repair, need to know: ids of what is equal (see strategic.ComputedPatch), and the
     lists that were replaced or set as a whole because of their keys.
     """
@@ -127,6 +129,7 @@ class _Merged(msgspec.Struct, frozen=True):
     kubectl_patch: JSONObject
     patch: Any
     object: JSONObject
+    kept: JSONObject
     update: Update
     unmet: tuple[Path, ...]
     warnings: tuple[ApplyWarning, ...]
@@ -269,8 +272,7 @@ class _Apply(ABC):
     ) -> ApplyResult:
         """Return the result, with what a server refuses of it and warns of."""
         live, update = self._inputs.live, merged.update
-        obj = merged.object
-        kept = drop_by_strategy(obj, self._schema, live)
+        obj, kept = merged.object, merged.kept
         violations = update.violations
         if violations and kept is not obj:
             violations = self._update(kept, as_object(merged.patch), kept).violations
@@ -352,6 +354,7 @@ class _StrategicApply(_Apply):
             kubectl_patch,
             patch,
             result,
+            kept,
             update,
             unmet,
             tuple([_leftover_warning(path) for path in leftovers]),
@@ -361,17 +364,25 @@ class _StrategicApply(_Apply):
 
     def _find_hazards(self, inputs: ApplyInputs, merged: _Merged) -> list[Hazard]:
         of_inputs = self._find_input_hazards(inputs, merged)
-        return [*of_inputs, *self._find_losses(inputs, merged)]
+        has_unique_keys = all(each.code not in REPEATED_KEYS for each in of_inputs)
+        losses = self._find_losses(inputs, merged, has_unique_keys=has_unique_keys)
+        return [*of_inputs, *losses]
 
     def _find_input_hazards(self, inputs: ApplyInputs, merged: _Merged) -> list[Hazard]:
         base, manifest, live = inputs.last_applied, inputs.manifest, inputs.live
         return input_hazards(base, manifest, live, self._lenient, merged.equal)
 
-    def _find_losses(self, inputs: ApplyInputs, merged: _Merged) -> list[Hazard]:
-        cleared = [change.path for change in merged.update.changes]
-        base, manifest, live = inputs.last_applied, inputs.manifest, inputs.live
+    def _find_losses(
+        self, inputs: ApplyInputs, merged: _Merged, *, has_unique_keys: bool = False
+    ) -> list[Hazard]:
         return change_hazards(
-            base, manifest, live, merged.object, self._lenient, cleared
+            inputs.last_applied,
+            inputs.manifest,
+            inputs.live,
+            merged.object,
+            self._lenient,
+            [change.path for change in merged.update.changes],
+            has_unique_keys=has_unique_keys,
         )
 
     def _repair(
@@ -449,6 +460,7 @@ class _CustomApply(_Apply):
             kubectl_patch,
             form.patch,
             result,
+            drop_by_strategy(result, schema, live),
             update,
             unmet,
             tuple([ApplyWarning(_WHOLE, path, _NO_IDENTITY) for path in merge.whole]),

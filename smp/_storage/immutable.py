@@ -179,6 +179,9 @@ def find_changed_immutable_fields(
     if kind in _DEPENDING_DEFAULTS and not is_stored:
         filled = with_defaults(stored(new, schema, old), schema, old=old)
     found = [*find_immutable_changes(kind, old, filled)]
+    # What both have and differs in any spelling is among what differs at all.
+    if not found:
+        return ()
     if len([*find_immutable_changes(kind, old, filled, of_both=True)]) == len(found):
         return tuple(found)
     # What is written otherwise, or left out, may be the same as it is stored.

@@ -12,6 +12,7 @@ from smp._values.values import (
     ABSENT,
     JSON,
     Absent,
+    JSONArray,
     as_list,
     as_object,
     same,
@@ -85,15 +86,28 @@ def is_changed(
         elements, others = as_list(old), as_list(new)
         if below is None or len(elements) != len(others):
             return below is not None and not of_both
-        pairs = zip(elements, others, strict=True)
-        return any(
-            is_changed(before, after, below, of_both=of_both) for before, after in pairs
-        )
+        return _are_changed(elements, others, below, of_both=of_both)
     if same(old, new) or (is_empty(old) and is_empty(new)):
         return False
     return not (is_quantity and _are_equal_quantities(old, new)) and (
         not of_both or _has_one_spelling(old) or _has_one_spelling(new)
     )
+
+
+def _are_changed(
+    elements: JSONArray,
+    others: JSONArray,
+    allowed: dict[str, Allowed],
+    *,
+    of_both: bool,
+) -> bool:
+    """Tell whether an element of two lists of one length changed."""
+    for index in range(len(elements)):
+        before, after = elements[index], others[index]
+        # Most elements of a long list are shared.
+        if before is not after and is_changed(before, after, allowed, of_both=of_both):
+            return True
+    return False
 
 
 def _has_one_spelling(value: JSON | Absent) -> bool:

@@ -100,32 +100,10 @@ from smp.schema.model import OPAQUE, RAW, Field, ListType, Type, unknown_field
 from smp.schema.sides import Keys, identity_names
 
 Value: TypeAlias = "JSON | Absent"
+# By the ids of objects and lists of live that have all of one of modified: that one.
+Met: TypeAlias = "dict[int, JSON]"
 
 _SEVERAL: Final = 2
-
-
-class Met:
-    """Objects and lists of live for which a patch has nothing, and those of modified.
-
-    They are at the same index; there may be thousands, too many for pairs.
-    """
-
-    __slots__ = ("live", "modified")
-
-    def __init__(self) -> None:
-        self.live: list[Value] = []
-        self.modified: list[JSON] = []
-
-    def add(self, live: Value, modified: JSON) -> None:
-        """Add what live and modified have at one place."""
-        self.live.append(live)
-        self.modified.append(modified)
-
-    def drop_from(self, start: int) -> None:
-        """Leave out what was added since there were so many."""
-        if len(self.live) > start:
-            del self.live[start:]
-            del self.modified[start:]
 
 
 class Diff:
@@ -155,13 +133,9 @@ class Diff:
         notes_met: bool = False,
         known: Met | None = None,
     ) -> None:
-        # The values of modified, by the id of that of live.
-        self._known: dict[int, JSON] = {}
-        if known is not None:
-            for index in range(len(known.live)):
-                self._known[id(known.live[index])] = known.modified[index]
+        self._known: Met = {} if known is None else known
         self._notes_met = notes_met
-        self.met = Met()
+        self.met: Met = {}
         # How many lists were seen in which elements of one patch merge key may be
         # others: there an empty patch does not say that all is met.
         self._doubts = 0
@@ -218,7 +192,7 @@ class Diff:
                 if self._known and self._known.get(id(live_value)) is value:
                     continue
                 doubts = self._doubts
-                noted = len(self.met.live) if self._notes_met else 0
+                noted = len(self.met) if self._notes_met else 0
                 field = type_.field(name)
                 base_value = base.get(name, ABSENT)
                 try:
@@ -262,8 +236,9 @@ class Diff:
 
     def _note_met(self, noted: int, live: Value, modified: JSON) -> None:
         """Note that live has all of a value, and so all that was ``noted`` in it."""
-        self.met.drop_from(noted)
-        self.met.add(live, modified)
+        while len(self.met) > noted:
+            self.met.popitem()
+        self.met[id(live)] = modified
 
     def _field(
         self,
@@ -398,7 +373,7 @@ class Diff:
                 if value is not same_value:
                     self.equal.add(id(value))
                     if self._notes_met:
-                        self.met.add(value, element)
+                        self.met[id(value)] = element
         return shared
 
     def _is_whole(self, live: Value, modified: JSON, type_: Type) -> bool:
@@ -575,7 +550,7 @@ class Diff:
         order: JSONArray = []
         # Go: "generate the setElementOrder list when there are content changes or order
         # changes".
-        if elements or lists.live_keys != keys:
+        if self._orders and (elements or lists.live_keys != keys):
             order = [{merge_key: as_object(item)[merge_key]} for item in modified]
         return self._with_order(name, elements, order)
 
@@ -649,7 +624,7 @@ class Diff:
             if not isinstance(element, dict):
                 continue
             doubts = self._doubts
-            noted = len(self.met.live) if self._notes_met else 0
+            noted = len(self.met) if self._notes_met else 0
             try:
                 patch = self._nested(
                     base_element,
@@ -764,7 +739,7 @@ class Diff:
         # Go: "generate the setElementOrder list when there are content changes or order
         # changes"; of the lists as they are written (docs/deviations.md, 10).
         order: JSONArray = []
-        if removed or (live and not same(live, modified)):
+        if self._orders and (removed or (live and not same(live, modified))):
             order = modified
         patch = self._with_order(name, added, order)
         if not removed:
@@ -778,7 +753,7 @@ class Diff:
         self, name: str, elements: JSONArray, order: JSONArray
     ) -> JSONObject:
         patch: JSONObject = {}
-        if order and self._orders:
+        if order:
             patch[order_of(name)] = order
         if elements:
             patch[name] = elements

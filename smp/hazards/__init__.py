@@ -30,6 +30,7 @@ from smp.hazards._find import (
     patch_hazards as patch_hazards,
 )
 from smp.hazards._hazard import HAZARDS, POLICIES, Hazard, HazardError, Policy
+from smp.hazards._hazard import REPEATED_KEYS as REPEATED_KEYS
 from smp.hazards._hazard import is_serious as is_serious
 from smp.hazards._hazard import make_hazard as make_hazard
 from smp.hazards._repair import MOST_ROUNDS, Repair

@@ -55,7 +55,8 @@ class ChangeSearch:
 
     ``cleared`` are the paths that the normalization of unions changed, and ``filled``
     returns what a server makes of the last-applied configuration. ``by_list_types``
-    says that a list with equal keys was set as a whole (managed_fields.local_merge).
+    says that a list with equal keys was set as a whole (managed_fields.local_merge),
+    ``has_unique_keys`` that there is none.
     """
 
     def __init__(
@@ -64,9 +65,11 @@ class ChangeSearch:
         filled: Callable[[], JSONObject],
         *,
         by_list_types: bool,
+        has_unique_keys: bool,
     ) -> None:
         self.hazards: list[Hazard] = []
         self._by_list_types = by_list_types
+        self._has_unique_keys = has_unique_keys
         self._cleared = cleared
         self._filled = filled
 
@@ -131,6 +134,11 @@ class ChangeSearch:
         elif isinstance(live, list) and isinstance(result, list):
             if not field.merges or not field.merge_key:
                 self._search_atomic_list(sides)
+                return
+            changed = sides.changed_elements() if self._has_unique_keys else None
+            if changed is not None:
+                for element in changed:
+                    self._search_element(element, levels)
                 return
             pairing = sides.pair()
             if self._by_list_types and not pairing.is_unique:

@@ -115,11 +115,13 @@ def change_hazards(  # what went into an apply, and what came of it
     cleared: Iterable[Path],
     *,
     by_list_types: bool = False,
+    has_unique_keys: bool = False,
 ) -> list[Hazard]:
     """Return the hazards of what an apply changes, in the order of live.
 
-    ``cleared`` are the paths that the normalization of unions changed, and
-    ``by_list_types`` says that lists were merged by list types. Raises DepthError.
+    ``cleared`` are the paths that the normalization of unions changed.
+    ``by_list_types`` says that lists were merged by list types, ``has_unique_keys``
+    that no merge list of the inputs has a key twice. Raises DepthError.
     """
     base = last_applied or {}
     # Defaults take longer than all else here, and most applies lose nothing.
@@ -131,7 +133,12 @@ def change_hazards(  # what went into an apply, and what came of it
         return filled[0]
 
     places = {str(path) for path in cleared}
-    search = ChangeSearch(places, filled_in, by_list_types=by_list_types)
+    search = ChangeSearch(
+        places,
+        filled_in,
+        by_list_types=by_list_types,
+        has_unique_keys=has_unique_keys,
+    )
     search.search(Sides([live, modified, base, result], schema.type, _ROLES))
     return search.hazards
 

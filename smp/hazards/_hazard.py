@@ -74,6 +74,8 @@ _LISTS: Final = "Go: strategicpatch.diffListsOfMaps"
 _CONVERSION: Final = "Go: the conversion functions of the type"
 _GET_MODIFIED: Final = "Go: k8s.io/kubectl, util.GetModifiedConfiguration"
 
+# The codes that say that several elements of a list have one key.
+REPEATED_KEYS: Final = ("ambiguous-key", "duplicate-key")
 # By code, with blanks in braces.
 HAZARDS: Final[dict[str, Meaning]] = {
     # Keys of elements.

@@ -22,7 +22,7 @@ from typing import Final
 from smp._values.values import ABSENT, JSONObject, as_list, as_object, same, show
 from smp.errors import ApplyWarning, SmpError
 from smp.hazards._changes import second_key
-from smp.hazards._hazard import Hazard
+from smp.hazards._hazard import REPEATED_KEYS, Hazard
 from smp.hazards._pairs import PAIRS, UNIQUE_KEYS
 from smp.paths import Element, Path, edited, value_at
 from smp.schema.model import ANY_FIELD, ObjectType, Schema
@@ -39,7 +39,6 @@ _REMOVED: Final = (
     "the patch removes the metadata, so it has no resourceVersion, and what others "
     "write in the meantime is overwritten"
 )
-_OF_KEYS: Final = ("ambiguous-key", "duplicate-key")
 # The other field of each pair.
 _PAIR_OF: Final = {
     name: (pair.other if name == pair.field else pair.field)
@@ -150,7 +149,7 @@ class Repair:
         return [
             each
             for each in hazards
-            if each.code not in _OF_KEYS
+            if each.code not in REPEATED_KEYS
             or str(Path(each.path.steps[:-1])) not in replaced
         ]
 

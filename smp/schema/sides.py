@@ -158,7 +158,9 @@ class Keys:
             against = self.defaults[at] if against is None else against
             if value is None or against is None:
                 return False
-            if value is not against and _key_part(value) != _key_part(against):
+            if type(value) is type(against) and value == against:
+                continue
+            if _key_part(value) != _key_part(against):
                 is_other = True
         return is_other
 
@@ -396,6 +398,29 @@ class Sides:
         merge_key = self.field.merge_key
         by_map_keys = self.roles.by_map_keys
         return pair_elements(lists, self.type, merge_key, by_map_keys=by_map_keys)
+
+    def changed_elements(self) -> list[Sides] | None:
+        """Return the elements that the result has others of than live.
+
+        For lists without repeated keys. None where elements came, went or moved, or
+        are at another index in a configuration: there all of them have to be paired.
+        """
+        live, result = as_list(self.live), as_list(self.result)
+        identity = identity_keys(self.type, self.field.merge_key)
+        if not identity.are_aligned(live, result):
+            return None
+        pairing = Pairing(identity.names, [], is_unique=True, repeated=set())
+        changed: list[Sides] = []
+        for index in range(len(live)):
+            if live[index] is result[index]:
+                continue
+            key = identity.of(live[index])
+            for side in (MANIFEST, BASE):
+                elements = as_list(self.values[side])
+                if index >= len(elements) or identity.of(elements[index]) != key:
+                    return None
+            changed.append(self.element([index] * len(self.values), pairing))
+        return changed
 
     def elements(self, pairing: Pairing) -> list[Sides]:
         """Return the places of the elements of all lists, paired by their keys."""
