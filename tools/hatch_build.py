@@ -84,7 +84,6 @@ MODULES = (
     "smp/unions/_validate.py",
     "smp/_storage/semantic_equality.py",
     "smp/_storage/update_rules.py",
-    "smp/_storage/immutable.py",
     "smp/_storage/update.py",
     "smp/managed_fields/_elements.py",
     "smp/managed_fields/_set_walks.py",

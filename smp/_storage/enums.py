@@ -42,7 +42,7 @@ def validate_enums(
         require_plain(obj)
     type_ = schema.type
     if isinstance(type_, ScalarType) and type_.enum and not _allows(type_, obj):
-        return (_unsupported(Path(), obj, type_, warning=lenient),)
+        return (_make_unsupported(Path(), obj, type_, warning=lenient),)
     rule = EnumRule(ratchet=False, lenient=lenient)
     Walk(plan_of(schema.types, _ENUMS), [rule]).run(ABSENT, obj, type_)
     return tuple(rule.violations)
@@ -69,7 +69,7 @@ def _is_one_number(value: JSON, allowed: JSON) -> bool:
     return value == allowed
 
 
-def _unsupported(
+def _make_unsupported(
     path: Path, value: JSON, type_: ScalarType, *, warning: bool
 ) -> Violation:
     return unsupported(path, value, type_.enum, or_any=type_.or_any, warning=warning)
@@ -121,7 +121,7 @@ class EnumRule(Rule):
         if len(self.violations) == _MOST:
             return
         self.violations.append(
-            _unsupported(place.path / step, value, facts, warning=self._lenient)
+            _make_unsupported(place.path / step, value, facts, warning=self._lenient)
         )
 
 
@@ -139,10 +139,10 @@ def without_enums(document: Any) -> dict[str, Any]:
         raise SchemaError(
             f"an OpenAPI document is an object, not {type_name(document)}"
         )
-    return rewrite_named(document, _before_enums)
+    return rewrite_named(document, _copy_without_enum)
 
 
-def _before_enums(node: JSONObject) -> JSONObject:
+def _copy_without_enum(node: JSONObject) -> JSONObject:
     text = node.get("description")
     if isinstance(text, str) and HEADER in text:
         # The listing is the end of a description. An empty description is left out.

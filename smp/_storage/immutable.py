@@ -99,7 +99,7 @@ class _CompiledRule:
         self.steps = tuple(rule.field.split("."))
         self.allowed: Allowed = {}
         for path in rule.excepted:
-            self.allowed = _allowing(self.allowed, path.split("."))
+            self.allowed = _allow(self.allowed, path.split("."))
         self.once = [path.split(".") for path in rule.once]
         self.kept = [path.split(".") for path in rule.kept]
 
@@ -131,12 +131,12 @@ class _CompiledRule:
         )
 
 
-def _allowing(allowed: Allowed, steps: Sequence[str]) -> Allowed:
+def _allow(allowed: Allowed, steps: Sequence[str]) -> Allowed:
     """Return what may change, and the value at a path."""
     if allowed is None or not steps:
         return None
     below = allowed.get(steps[0], {})
-    return {**allowed, steps[0]: _allowing(below, steps[1:])}
+    return {**allowed, steps[0]: _allow(below, steps[1:])}
 
 
 # Kinds of which a default depends on what may change: completions on parallelism.
@@ -227,7 +227,7 @@ def find_immutable_changes(
         for side, paths in ((before, each.once), (after, each.kept)):
             for steps in paths:
                 if is_empty(read_at(decode(side), steps)):
-                    allowed = _allowing(allowed, steps)
+                    allowed = _allow(allowed, steps)
         if allowed is not None and is_changed(before, after, allowed, of_both=of_both):
             yield each.violation(value)
     if kind in UPDATE_RULES and not of_both:

@@ -53,15 +53,15 @@ _ADDED_TOLERATIONS: Final = frozenset(
 _EVICTING: Final = (None, "", "NoExecute")
 
 
-def _pod(old: JSONObject, new: JSONObject) -> Iterator[Violation]:
+def _compare_pods(old: JSONObject, new: JSONObject) -> Iterator[Violation]:
     """Compare what a Pod may change in one direction only. Go: ValidatePodUpdate."""
-    yield from _annotations(old, new)
+    yield from _compare_annotations(old, new)
     steps = ("spec", "activeDeadlineSeconds")
     before, after = read_at(old, steps), read_at(new, steps)
     if type(before) is int and type(after) is int and before < after:
         message = "must be less than or equal to previous value"
         yield make_violation(steps, after, message)
-    yield from _tolerations(old, new)
+    yield from _compare_tolerations(old, new)
     gates = read_at(old, ("spec", "schedulingGates"))
     known = {as_text(as_object(gate).get("name")) for gate in as_list(gates)}
     for index, gate in enumerate(as_list(read_at(new, ("spec", "schedulingGates")))):
@@ -74,14 +74,14 @@ def _pod(old: JSONObject, new: JSONObject) -> Iterator[Violation]:
                 place, name, f"{message} '{name}'", "FieldValueForbidden"
             )
     if not is_empty(gates):
-        yield from _gated_pod(old, new)
+        yield from _compare_gated_pod(old, new)
 
 
 _APP_ARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"
 _MIRROR: Final = "kubernetes.io/config.mirror"
 
 
-def _annotations(old: JSONObject, new: JSONObject) -> Iterator[Violation]:
+def _compare_annotations(old: JSONObject, new: JSONObject) -> Iterator[Violation]:
     """Compare annotations of the kubelet. Go: ValidatePodSpecificAnnotationUpdates."""
     steps = ("metadata", "annotations")
     before, after = as_object(read_at(old, steps)), as_object(read_at(new, steps))
@@ -99,7 +99,7 @@ def _annotations(old: JSONObject, new: JSONObject) -> Iterator[Violation]:
             yield make_violation(place, ABSENT, message, "FieldValueForbidden")
 
 
-def _gated_pod(old: JSONObject, new: JSONObject) -> Iterator[Violation]:
+def _compare_gated_pod(old: JSONObject, new: JSONObject) -> Iterator[Violation]:
     """Compare what a Pod with scheduling gates may add to where it is scheduled.
 
     Go: validateNodeSelectorMutation, validateNodeAffinityMutation.
@@ -139,7 +139,7 @@ def _has_only_additions(old: JSONObject, new: JSONObject) -> bool:
     return True
 
 
-def _tolerations(old: JSONObject, new: JSONObject) -> Iterator[Violation]:
+def _compare_tolerations(old: JSONObject, new: JSONObject) -> Iterator[Violation]:
     """Compare tolerations: only additions are allowed.
 
     Go: pkg/apis/core/validation, validateOnlyAddedTolerations. The admission plugin
@@ -177,7 +177,7 @@ def _toleration_key(toleration: JSON) -> object:
     return value_key(members)
 
 
-def _addresses(old: JSONObject, new: JSONObject) -> Iterator[Violation]:
+def _compare_addresses(old: JSONObject, new: JSONObject) -> Iterator[Violation]:
     """Compare the addresses of Services, which may be left out and not changed.
 
     Go: pkg/registry/core/service/storage, patchAllocatedValues and normalizeClusterIPs;
@@ -202,10 +202,10 @@ def _addresses(old: JSONObject, new: JSONObject) -> Iterator[Violation]:
         yield make_violation(steps, [*addresses], "may not change once set")
         return
     if address != "None":
-        yield from _families(old, new, [as_text(each) for each in addresses])
+        yield from _compare_families(old, new, [as_text(each) for each in addresses])
 
 
-def _families(
+def _compare_families(
     old: JSONObject, new: JSONObject, addresses: list[str]
 ) -> Iterator[Violation]:
     """Compare the families of the addresses, which what is left out follows.
@@ -394,8 +394,8 @@ UPDATE_RULES: Final[
 ] = {
     ("", "PersistentVolume"): _persistent_volume,
     ("", "PersistentVolumeClaim"): _claim,
-    ("", "Pod"): _pod,
-    ("", "Service"): _addresses,
+    ("", "Pod"): _compare_pods,
+    ("", "Service"): _compare_addresses,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): _definition,
     ("batch", "Job"): _job,
     ("networking.k8s.io", "ServiceCIDR"): _service_cidr,

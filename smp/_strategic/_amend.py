@@ -142,7 +142,11 @@ def _elements(
         return None
     if len(patched) != len(result):
         return None
-    repeated = {*_repeated(live_keys), *_repeated(keys), *_repeated(patch_keys)}
+    repeated = {
+        *_find_repeated(live_keys),
+        *_find_repeated(keys),
+        *_find_repeated(patch_keys),
+    }
     live_places = {key: index for index, key in enumerate(live_keys)}
     patch_places = {key: index for index, key in enumerate(patch_keys)}
     amended = patch.copy()
@@ -172,7 +176,7 @@ def _elements(
     return amended
 
 
-def _repeated(keys: list[ScalarKey]) -> set[ScalarKey]:
+def _find_repeated(keys: list[ScalarKey]) -> set[ScalarKey]:
     """Return the keys that several elements have."""
     seen: set[ScalarKey] = set()
     repeated: set[ScalarKey] = set()

@@ -107,7 +107,7 @@ def compose_lists(
             )
             return drop_deleted(kept)
         if isinstance(first.value, list):
-            values = _without(first.value, _by_key(second.deleted).keys())
+            values = _drop_keys(first.value, _index_by_key(second.deleted).keys())
             return FieldPatch(values, first.order)
         deleted = [*as_list(first.deleted), *as_list(second.deleted)]
         return FieldPatch(ABSENT, second.order, deleted)
@@ -137,13 +137,13 @@ def apply_part(live: JSON | Absent, patch: FieldPatch, field: Field) -> JSON | A
     return fields.get(field.name, ABSENT)
 
 
-def _by_key(values: JSON | Absent) -> dict[ScalarKey, JSON]:
+def _index_by_key(values: JSON | Absent) -> dict[ScalarKey, JSON]:
     """Return the scalars of a list by their keys; ``{}`` for any other value."""
     scalars = as_list(values)
     return dict(zip(keys_of(scalars, "", PatchError), scalars))
 
 
-def _without(values: JSON | Absent, deleted: AbstractSet[ScalarKey]) -> JSONArray:
+def _drop_keys(values: JSON | Absent, deleted: AbstractSet[ScalarKey]) -> JSONArray:
     """Return the scalars of a list that have none of the keys."""
     scalars = as_list(values)
     keys = keys_of(scalars, "", PatchError)
@@ -161,7 +161,7 @@ def drop_deleted(patch: FieldPatch) -> FieldPatch:
         return patch
     if any(isinstance(value, (dict, list)) for value in (*values, *patch.deleted)):
         return patch
-    kept = _without(values, _by_key(patch.deleted).keys())
+    kept = _drop_keys(values, _index_by_key(patch.deleted).keys())
     return FieldPatch(kept, patch.order, patch.deleted)
 
 
@@ -170,12 +170,15 @@ def _compose_scalars(first: FieldPatch, second: FieldPatch) -> FieldPatch:
 
     Additions are applied before deletions.
     """
-    second_added, second_deleted = _by_key(second.value), _by_key(second.deleted)
-    first_deleted = _by_key(first.deleted)
+    second_added, second_deleted = (
+        _index_by_key(second.value),
+        _index_by_key(second.deleted),
+    )
+    first_deleted = _index_by_key(first.deleted)
     deleted = {k: value for k, value in first_deleted.items() if k not in second_added}
     deleted.update(second_deleted)
-    added = _without(first.value, second_deleted.keys())
-    added += _without(second.value, second_deleted.keys())
+    added = _drop_keys(first.value, second_deleted.keys())
+    added += _drop_keys(second.value, second_deleted.keys())
     if first.value is not ABSENT and second.value is not ABSENT:
         # The second list is merged into a list in any case, so without repeats. One
         # list alone is stored as it is where live lacks the list.
@@ -189,7 +192,7 @@ def _compose_scalars(first: FieldPatch, second: FieldPatch) -> FieldPatch:
     later = keys_of(as_list(second.value), "")
     keys = keys_of(added, "")
     order = _compose_order(first, second, keys, later, "", deleted.keys())
-    values = _sorted(added, order, "")
+    values = _sort_by_order(added, order, "")
     if order is None:
         # As merging the second list into the first one puts them.
         values = arrange(added, keys, later, earlier)
@@ -243,7 +246,7 @@ def _compose_elements(
     merged: JSONArray = [*merger.elements]
     keys = keys_of(merged, merge_key)
     order = _compose_order(first, second, keys, after.keys, merge_key, after.deleted)
-    values = _sorted(merged, order, merge_key)
+    values = _sort_by_order(merged, order, merge_key)
     if order is None:
         # As merging the second list into the first one puts them.
         values = arrange(merged, keys, after.keys, before.keys)
@@ -479,7 +482,9 @@ def _compose_order(
     return order
 
 
-def _sorted(values: JSONArray, order: JSONArray | None, merge_key: str) -> JSONArray:
+def _sort_by_order(
+    values: JSONArray, order: JSONArray | None, merge_key: str
+) -> JSONArray:
     """Sort values by an order directive; duplicates keep their order."""
     if order is None:
         return values

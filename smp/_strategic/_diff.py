@@ -339,7 +339,7 @@ class Diff:
             # The strategy replace: the whole value, but only if it differs
             # (docs/deviations.md, 5).
             return ABSENT if self._is_whole(live, modified, field.type) else modified
-        return self._nested(
+        return self._compare_nested(
             base, live, modified, field.type, levels - 1, retain_keys=field.retain_keys
         )
 
@@ -383,7 +383,7 @@ class Diff:
         # What a null asks for is met by what a patch makes of it.
         return self._only_unmet and same(live, clean(modified, type_))
 
-    def _nested(
+    def _compare_nested(
         self,
         base: Value,
         live: Value,
@@ -449,9 +449,10 @@ class Diff:
         if live and isinstance(live, list):
             return self._list(name, base_list, live, modified, field, levels)
         # Live lacks the list, or has an empty one. Go: diffLists, "Old slice was empty
-        # - add all elements from the new slice". As in _nested, Go merges the elements
-        # into the deletions, if any. If base equals modified there are none; if live
-        # has the list it is walked all the same, for the errors of malformed elements.
+        # - add all elements from the new slice". As in _compare_nested, Go merges the
+        # elements into the deletions, if any. If base equals modified there are none;
+        # if live has the list it is walked all the same, for the errors of malformed
+        # elements.
         deletes = False
         if base_list and (in_live or base is not modified):
             deletes = bool(
@@ -542,7 +543,7 @@ class Diff:
         if elements and not self._only_unmet:
             if repeats:
                 self.ambiguous = True
-                elements = self._with_repeated_keys(
+                elements = self._compare_repeated_keys(
                     lists, changed, deletions, field, levels
                 )
             elif has_several and _changes_identity(lists, changed, field):
@@ -552,7 +553,7 @@ class Diff:
         # changes".
         if self._orders and (elements or lists.live_keys != keys):
             order = [{merge_key: as_object(item)[merge_key]} for item in modified]
-        return self._with_order(name, elements, order)
+        return self._add_order(name, elements, order)
 
     def _pair_by_key(self, lists: _Lists) -> bool:
         """Pair the elements by their patch merge key; tell whether one is repeated."""
@@ -626,7 +627,7 @@ class Diff:
             doubts = self._doubts
             noted = len(self.met) if self._notes_met else 0
             try:
-                patch = self._nested(
+                patch = self._compare_nested(
                     base_element,
                     live_element,
                     element,
@@ -649,7 +650,7 @@ class Diff:
             elements[index] = patch
         return elements
 
-    def _with_repeated_keys(
+    def _compare_repeated_keys(
         self,
         lists: _Lists,
         changed: dict[int, JSONObject],
@@ -677,7 +678,7 @@ class Diff:
         element_keys = keys_of(elements, merge_key)
         if not in_one_pass and len(set(element_keys)) < len(element_keys):
             try:
-                elements = self._in_two_passes(
+                elements = self._compare_in_two_passes(
                     lists, sequence, deletions, field, levels
                 )
             except UnmergeableError:
@@ -686,7 +687,7 @@ class Diff:
             return elements
         return as_modified
 
-    def _in_two_passes(
+    def _compare_in_two_passes(
         self,
         lists: _Lists,
         sequence: list[int],
@@ -741,7 +742,7 @@ class Diff:
         order: JSONArray = []
         if self._orders and (removed or (live and not same(live, modified))):
             order = modified
-        patch = self._with_order(name, added, order)
+        patch = self._add_order(name, added, order)
         if not removed:
             return patch
         return {
@@ -749,7 +750,7 @@ class Diff:
             **patch,
         }
 
-    def _with_order(
+    def _add_order(
         self, name: str, elements: JSONArray, order: JSONArray
     ) -> JSONObject:
         patch: JSONObject = {}

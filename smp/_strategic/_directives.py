@@ -388,14 +388,14 @@ def check_order(elements: JSONArray, order: JSONArray, merge_key: str) -> None:
     at = 0
     for index, element in enumerate(elements):
         if at == len(wanted):
-            raise _out_of_order(index)
+            raise _make_order_error(index)
         if isinstance(element, dict) and MARKER in element:
             continue
         key = keys_of([element], merge_key, PatchError)[0]
         while at < len(wanted) and wanted[at] != key:
             at += 1
         if at == len(wanted):
-            raise _out_of_order(index)
+            raise _make_order_error(index)
         at += 1
 
 
@@ -417,7 +417,7 @@ def is_in_order(elements: JSONArray, wanted: list[ScalarKey], merge_key: str) ->
     return True
 
 
-def _out_of_order(index: int) -> PatchError:
+def _make_order_error(index: int) -> PatchError:
     return PatchError(
         "the order directive of this list does not have this element here",
         code="element-order-mismatch",
@@ -447,7 +447,7 @@ def clean(value: JSON, type_: Type, *, drop_marked: bool = False) -> JSON:
     # Most values have nothing to drop, and no type of theirs is asked for.
     if not _may_drop(value, MAX_LEVELS):
         return value
-    return _dropped(value, type_, MAX_LEVELS, drop_marked=drop_marked)
+    return _drop(value, type_, MAX_LEVELS, drop_marked=drop_marked)
 
 
 def _may_drop(value: JSON, levels: int) -> bool:
@@ -472,7 +472,7 @@ def _may_drop(value: JSON, levels: int) -> bool:
     return False
 
 
-def _dropped(value: JSON, type_: Type, levels: int, *, drop_marked: bool) -> JSON:
+def _drop(value: JSON, type_: Type, levels: int, *, drop_marked: bool) -> JSON:
     """Return a value without what is not stored of it; see ``clean``."""
     if not levels:
         raise RecursionError
@@ -492,7 +492,7 @@ def _dropped(value: JSON, type_: Type, levels: int, *, drop_marked: bool) -> JSO
                 check_retained(element, items)
                 changed = True
                 continue
-            kept = _dropped(element, items, levels - 1, drop_marked=drop_marked)
+            kept = _drop(element, items, levels - 1, drop_marked=drop_marked)
         except SmpError as error:
             raise error.within(index) from None
         elements.append(kept)
@@ -523,7 +523,7 @@ def _members_stored(
                 check_retained(member, below)
                 changed = True
                 continue
-            kept = _dropped(member, below, levels - 1, drop_marked=drop_marked)
+            kept = _drop(member, below, levels - 1, drop_marked=drop_marked)
         except SmpError as error:
             raise error.within(name) from None
         fields[name] = kept

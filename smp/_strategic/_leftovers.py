@@ -89,7 +89,7 @@ class Leftovers:
                     as_object(was), value, as_object(became), field.type, here
                 )
             elif field.merge_key:
-                stripped[name] = self._merged_list(
+                stripped[name] = self._strip_list(
                     as_list(was),
                     value,
                     as_list(became),
@@ -98,7 +98,7 @@ class Leftovers:
                 )
         return stripped
 
-    def _merged_list(
+    def _strip_list(
         self,
         live: JSONArray,
         patch: JSONArray,

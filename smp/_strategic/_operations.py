@@ -153,7 +153,7 @@ def compute_patch(
         for conflict in conflicts(patch, changed, schema, retained=False)
     ]
     if in_conflict:
-        raise ConflictError(_sorted(in_conflict))
+        raise ConflictError(_sort_conflicts(in_conflict))
     return computed
 
 
@@ -239,7 +239,7 @@ def find_conflicts(
     """
     left = require_object("left", left)
     right = require_object("right", right)
-    return _sorted(conflicts(left, right, schema, retained=True))
+    return _sort_conflicts(conflicts(left, right, schema, retained=True))
 
 
 @bounded("the object")
@@ -336,7 +336,7 @@ def add_whole_lists(
     return whole_lists(patch, last_applied, live, modified, schema.type, excluded)
 
 
-def _sorted(unsorted: Iterable[Conflict]) -> tuple[Conflict, ...]:
+def _sort_conflicts(unsorted: Iterable[Conflict]) -> tuple[Conflict, ...]:
     return tuple(sorted(unsorted, key=lambda conflict: conflict.path.pointer))
 
 

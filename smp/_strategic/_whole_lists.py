@@ -163,10 +163,15 @@ class _Replacement:
         """Return the elements of a patch for a list whose merge keys are unique."""
         merge_key = field.merge_key
         base, live, modified = (
-            {key: as_object(element) for key, element in _keyed(elements, field)}
+            {
+                key: as_object(element)
+                for key, element in _list_with_keys(elements, field)
+            }
             for elements in lists
         )
-        changed = {key: as_object(element) for key, element in _keyed(patch, field)}
+        changed = {
+            key: as_object(element) for key, element in _list_with_keys(patch, field)
+        }
         for index, (key, element) in enumerate(modified.items()):
             members = changed.get(key, {})
             # What neither live nor the patch has is not there yet in another list.
@@ -228,6 +233,8 @@ def _is_ambiguous(lists: _Lists, field: Field) -> bool:
     return False
 
 
-def _keyed(elements: JSONArray, field: Field) -> list[tuple[ScalarKey, JSONObject]]:
+def _list_with_keys(
+    elements: JSONArray, field: Field
+) -> list[tuple[ScalarKey, JSONObject]]:
     keys = keys_of(elements, field.merge_key)
     return [(key, as_object(element)) for key, element in zip(keys, elements)]

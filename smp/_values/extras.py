@@ -14,7 +14,7 @@ def extra_hint(extra: str) -> str:
     They are named one by one: that works wherever this package came from, a clone, a
     wheel or an index.
     """
-    packages = [f"'{package}'" for package in _of_extra(extra)]
+    packages = [f"'{package}'" for package in _list_requirements(extra)]
     if not packages:
         # It runs from its sources, and nothing installed these.
         return f"pip install '.[{extra}]' in a clone of the repository"
@@ -27,11 +27,13 @@ def requirements_of(extra: str) -> list[str]:
     There are none where nothing installed this package.
     """
     # PEP 508: a name, then extras or versions.
-    names = [re.match(r"[\w.-]+", requirement) for requirement in _of_extra(extra)]
+    names = [
+        re.match(r"[\w.-]+", requirement) for requirement in _list_requirements(extra)
+    ]
     return [name[0] for name in names if name is not None]
 
 
-def _of_extra(extra: str) -> list[str]:
+def _list_requirements(extra: str) -> list[str]:
     """Return the requirements of an extra, without their markers."""
     # Only where a package is missing, as the import takes 10 ms.
     from importlib.metadata import (  # noqa: PLC0415  # see above
@@ -55,5 +57,5 @@ def _of_extra(extra: str) -> list[str]:
             found.append(package.strip())
             continue
         for other in others[1].split(","):
-            found += _of_extra(other.strip())
+            found += _list_requirements(other.strip())
     return found

@@ -24,7 +24,7 @@ Rule: TypeAlias = Callable[[str], str]
 _LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 
 
-def _matching(
+def _make_rule(
     pattern: str, longest: int, detail: str, *examples: str, unit: str = "characters"
 ) -> Rule:
     """Make the rule that a string matches a pattern and is not too long.
@@ -45,7 +45,7 @@ def _matching(
 
 
 # Most objects, and the prefixes of label keys (Go: content.IsDNS1123Subdomain).
-subdomain: Final[Rule] = _matching(
+subdomain: Final[Rule] = _make_rule(
     rf"{_LABEL}(\.{_LABEL})*",
     253,
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric "
@@ -53,7 +53,7 @@ subdomain: Final[Rule] = _matching(
     "example.com",
 )
 # Names that are one part of a host name (Go: content.IsDNS1123Label).
-label: Final[Rule] = _matching(
+label: Final[Rule] = _make_rule(
     _LABEL,
     63,
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters "
@@ -62,7 +62,7 @@ label: Final[Rule] = _matching(
     "123-abc",
 )
 # The older rule, of DNS servers that refuse a digit first (Go: IsDNS1035Label).
-rfc1035_label: Final[Rule] = _matching(
+rfc1035_label: Final[Rule] = _make_rule(
     r"[a-z]([-a-z0-9]*[a-z0-9])?",
     63,
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', "
@@ -71,7 +71,7 @@ rfc1035_label: Final[Rule] = _matching(
     "abc-123",
 )
 # The first part of a host name is a star (Go: validation.IsWildcardDNS1123Subdomain).
-wildcard_subdomain: Final[Rule] = _matching(
+wildcard_subdomain: Final[Rule] = _make_rule(
     rf"\*\.{_LABEL}(\.{_LABEL})*",
     253,
     "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS "
@@ -81,7 +81,7 @@ wildcard_subdomain: Final[Rule] = _matching(
 )
 # A part of a host name that may begin with an underscore (Go:
 # validation.IsDNS1123SubdomainWithUnderscore).
-subdomain_with_underscores: Final[Rule] = _matching(
+subdomain_with_underscores: Final[Rule] = _make_rule(
     r"_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*",
     253,
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric "
@@ -90,7 +90,7 @@ subdomain_with_underscores: Final[Rule] = _matching(
     "example.com",
 )
 # The key of a ConfigMap or a Secret (Go: validation.IsConfigMapKey).
-_config_key: Final[Rule] = _matching(
+_config_key: Final[Rule] = _make_rule(
     "[-._a-zA-Z0-9]+",
     253,
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
@@ -99,7 +99,7 @@ _config_key: Final[Rule] = _matching(
     "key-name",
 )
 # Go: content.IsLabelKey, the part after the slash.
-_unprefixed_key: Final[Rule] = _matching(
+_unprefixed_key: Final[Rule] = _make_rule(
     r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]",
     63,
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end "
@@ -110,7 +110,7 @@ _unprefixed_key: Final[Rule] = _matching(
     unit="bytes",
 )
 # The value of a label, which may be empty (Go: content.IsLabelValue).
-label_value: Final[Rule] = _matching(
+label_value: Final[Rule] = _make_rule(
     r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?",
     63,
     "a valid label must be an empty string or consist of alphanumeric characters, "

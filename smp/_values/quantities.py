@@ -153,9 +153,9 @@ class Quantity:
                 # Go has no suffix above Ei, and prints none.
                 return f"{minus}{amount}{_BINARY_SUFFIXES.get(power, '')}"
         # Go: AsCanonicalBytes. The exponent is an int32, and a multiple of 3.
-        exponent = _to_int32(self.exponent)
+        exponent = _wrap_to_int32(self.exponent)
         zeros = exponent % _THOUSANDS
-        exponent = _to_int32(exponent - zeros)
+        exponent = _wrap_to_int32(exponent - zeros)
         number = f"{minus}{self.digits}{'0' * zeros}"
         if self.form == EXPONENT:
             return f"{number}e{exponent}" if exponent else number
@@ -224,7 +224,7 @@ def _parse(text: str) -> Quantity | str:
         if power is None:
             return _WRONG_SUFFIX
     digits = number + fraction
-    exponent = _to_int32(power - len(fraction))
+    exponent = _wrap_to_int32(power - len(fraction))
     if len(digits) <= _INT64_DIGITS and exponent >= _NANO:
         # Go keeps the text of a quantity that it takes for canonical.
         is_kept = exponent % _THOUSANDS == 0 and not digits.endswith("000")
@@ -271,10 +271,10 @@ def _read_exponent(suffix: str) -> int | None:
         return None
     exponent = int(f"{match[1]}0{match[2]}")
     # Go: strconv.ParseInt reads an int64, of which int32() drops the upper half.
-    return _to_int32(exponent) if -_MAX - 1 <= exponent <= _MAX else None
+    return _wrap_to_int32(exponent) if -_MAX - 1 <= exponent <= _MAX else None
 
 
-def _to_int32(number: int) -> int:
+def _wrap_to_int32(number: int) -> int:
     """Return what Go has left of a number in an int32."""
     return (number + 2**31) % 2**32 - 2**31
 

@@ -292,7 +292,7 @@ def parse_duration(text: str) -> int | None:
         if len(number) > _INT64_DIGITS:
             return None
         unit = _UNITS[match[4]]
-        part = int(f"0{number}") * unit + _of_fraction(match[3], unit)
+        part = int(f"0{number}") * unit + _read_fraction(match[3], unit)
         # Go: uint64, which begins again at zero after two times the largest part.
         total = (total + part) % 2**64
         # Go: an int64 of nanoseconds, of which the least has no positive counterpart.
@@ -304,7 +304,7 @@ def parse_duration(text: str) -> int | None:
     return -total if is_negative else total
 
 
-def _of_fraction(digits: str, unit: int) -> int:
+def _read_fraction(digits: str, unit: int) -> int:
     """Return the nanoseconds of a fraction (Go: time.leadingFraction).
 
     Go computes them with doubles, and drops the digits beyond an int64.

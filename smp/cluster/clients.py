@@ -35,14 +35,14 @@ def transport_over(client: object) -> Transport:
     package = _package(client)
     inner: Any = client
     if package == "kubernetes":
-        return _over_kubernetes(_api_client(inner))
+        return _send_over_kubernetes(_api_client(inner))
     if package == "lightkube" and not _is_async(client):
-        return _over_httpx(inner._client._client)  # noqa: SLF001  # it has no public way
+        return _send_over_httpx(inner._client._client)  # noqa: SLF001  # it has no public way
     if package == "kr8s" and not _is_async(client):
-        return _over_kr8s(inner)
+        return _send_over_kr8s(inner)
     if package in ("httpx", "httpx2") and not _is_async(client):
-        return _over_httpx(inner)
-    raise _unsupported(client, _SUPPORTED, "Cluster")
+        return _send_over_httpx(inner)
+    raise _make_type_error(client, _SUPPORTED, "Cluster")
 
 
 def async_transport_over(client: object) -> AsyncTransport:
@@ -50,14 +50,14 @@ def async_transport_over(client: object) -> AsyncTransport:
     package = _package(client)
     inner: Any = client
     if package == "kubernetes_asyncio":
-        return _over_kubernetes_asyncio(_api_client(inner))
+        return _send_over_kubernetes_asyncio(_api_client(inner))
     if package == "lightkube" and _is_async(client):
-        return _over_async_httpx(inner._client._client)  # noqa: SLF001  # it has no public way
+        return _send_over_async_httpx(inner._client._client)  # noqa: SLF001  # it has no public way
     if package == "kr8s" and _is_async(client):
-        return _over_async_kr8s(inner)
+        return _send_over_async_kr8s(inner)
     if package in ("httpx", "httpx2") and _is_async(client):
-        return _over_async_httpx(inner)
-    raise _unsupported(client, _SUPPORTED_ASYNC, "AsyncCluster")
+        return _send_over_async_httpx(inner)
+    raise _make_type_error(client, _SUPPORTED_ASYNC, "AsyncCluster")
 
 
 def _api_client(client: Any) -> Any:
@@ -85,7 +85,7 @@ def _is_async(client: object) -> bool:
     return "AsyncClient" in names
 
 
-def _unsupported(client: object, supported: str, where: str) -> TypeError:
+def _make_type_error(client: object, supported: str, where: str) -> TypeError:
     name = f"{type(client).__module__}.{type(client).__qualname__}"
     return TypeError(f"{where} takes one of {supported}, and not {name}")
 
@@ -102,7 +102,7 @@ def _response(status: int, headers: Mapping[str, str], body: bytes) -> Response:
     return Response(status, tuple((str(key), str(text)) for key, text in items), body)
 
 
-def _over_kubernetes(client: Any) -> Transport:
+def _send_over_kubernetes(client: Any) -> Transport:
     """Send over the connections of the official client (all versions: urllib3)."""
     from urllib3 import exceptions  # noqa: PLC0415  # only where this client is used
 
@@ -136,7 +136,7 @@ def _over_kubernetes(client: Any) -> Transport:
     return send
 
 
-def _over_httpx(client: Any) -> Transport:
+def _send_over_httpx(client: Any) -> Transport:
     errors = sys.modules[_package(client)]
 
     def send(request: PlannedRequest) -> _Answer:
@@ -151,7 +151,7 @@ def _over_httpx(client: Any) -> Transport:
     return send
 
 
-def _over_async_httpx(client: Any) -> AsyncTransport:
+def _send_over_async_httpx(client: Any) -> AsyncTransport:
     errors = sys.modules[_package(client)]
 
     async def send(request: PlannedRequest) -> _Answer:
@@ -176,14 +176,14 @@ def _httpx_arguments(request: PlannedRequest) -> dict[str, Any]:
     }
 
 
-def _over_kr8s(api: Any) -> Transport:
+def _send_over_kr8s(api: Any) -> Transport:
     # All calls of kr8s that block run on a loop of its own; so does this one.
     utilities: Any = import_module("kr8s._async_utils")
-    transport: Transport = utilities.as_sync_func(_over_async_kr8s(api))
+    transport: Transport = utilities.as_sync_func(_send_over_async_kr8s(api))
     return transport
 
 
-def _over_async_kr8s(api: Any) -> AsyncTransport:
+def _send_over_async_kr8s(api: Any) -> AsyncTransport:
     from kr8s import ServerError  # noqa: PLC0415  # only where this client is used
 
     # Versions of kr8s use several packages, whose errors have the same names.
@@ -217,7 +217,7 @@ def _over_async_kr8s(api: Any) -> AsyncTransport:
     return send
 
 
-def _over_kubernetes_asyncio(client: Any) -> AsyncTransport:
+def _send_over_kubernetes_asyncio(client: Any) -> AsyncTransport:
     import aiohttp  # noqa: PLC0415  # only where this client is used
     import yarl  # noqa: PLC0415  # it comes with aiohttp
 

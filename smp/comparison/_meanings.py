@@ -87,10 +87,10 @@ class TypeNormalizer:
             return _BY_FORM[go.form]
         if isinstance(type_, ObjectType) and type_.name == _LABEL_SELECTOR:
             return LABEL_SELECTOR
-        return _of_definition(as_object(self._definition))
+        return _read_definition(as_object(self._definition))
 
 
-def _of_definition(schema: JSONObject) -> str:
+def _read_definition(schema: JSONObject) -> str:
     format_ = schema.get("format")
     is_text = schema.get("type") == "string"
     if is_text and isinstance(format_, str):

@@ -34,13 +34,13 @@ class Reach(msgspec.Struct, frozen=True):
         # Most places are reached by no pattern, and what holds above holds here.
         if not self.rests:
             return self
-        return self._below(lambda step: step.names(name))
+        return self._narrow(lambda step: step.names(name))
 
     def element(self, index: int, element: JSON) -> Reach:
         """Return what the rules say about an element of a list."""
         if not self.rests:
             return self
-        return self._below(lambda step: step.selects(index, element))
+        return self._narrow(lambda step: step.selects(index, element))
 
     @property
     def whole_list(self) -> Rule | None:
@@ -55,7 +55,7 @@ class Reach(msgspec.Struct, frozen=True):
         """Tell whether a normalizer is on."""
         return self.switches.get(normalizer, normalizer in ON)
 
-    def _below(self, selects: Callable[[PatternStep], bool]) -> Reach:
+    def _narrow(self, selects: Callable[[PatternStep], bool]) -> Reach:
         reach = self
         rests: list[_Rest] = []
         for rule, pattern in self.rests:

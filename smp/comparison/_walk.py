@@ -217,7 +217,7 @@ class ComparisonWalk:
 
     def _one_sided(self, place: ComparedPlace) -> JSON | Absent:
         """Compare two values that are not both objects, nor both lists."""
-        normalizer = self._of_reading(place)
+        normalizer = self._find_reading(place)
         if normalizer:
             return self._put_aside(place, normalizer)
         desired, live = place.desired, place.live
@@ -234,7 +234,7 @@ class ComparisonWalk:
             return result if result or isinstance(live, type(whole)) else live
         # One difference for the whole value says more than one for each part.
         del self.differences[at:]
-        rule, manager = self._trusted(place)
+        rule, manager = self._find_trust(place)
         if rule is not None:
             reason = f"owned by {manager}"
             if rule.reason:
@@ -243,7 +243,7 @@ class ComparisonWalk:
         self.differences.append(Difference(place.path, desired, live))
         return desired
 
-    def _of_reading(self, place: ComparedPlace) -> str:
+    def _find_reading(self, place: ComparedPlace) -> str:
         """Return the normalizer for what a server would make the same of, or ""."""
         reading = place.reading
         if not reading or not same(*reading):
@@ -286,11 +286,11 @@ class ComparisonWalk:
         keys = identifying_keys(type_, place.sides.field, live, desired)
         if keys:
             pairing = _pair_by_keys(keys, desired, live)
-            result = self._paired(place, pairing, normalizers.LIST_ORDER)
+            result = self._compare_pairs(place, pairing, normalizers.LIST_ORDER)
         elif _is_set(type_) and _are_unique_scalars(desired, live):
             values = [[scalar_key(each) for each in every] for every in (desired, live)]
             pairing = Pairing((), values, is_unique=True, repeated=set())
-            result = self._paired(place, pairing, normalizers.SET_ORDER)
+            result = self._compare_pairs(place, pairing, normalizers.SET_ORDER)
         else:
             result = []
             for index in range(max(len(desired), len(live))):
@@ -303,7 +303,7 @@ class ComparisonWalk:
         # about some of them, or against a normalizer, is not to be passed over.
         reach = place.reach
         if not reach.rests and all(reach.switches.values()):
-            normalizer = self._of_reading(place)
+            normalizer = self._find_reading(place)
             if normalizer:
                 del self.set_aside[before:]
                 del self.differences[at:]
@@ -318,7 +318,9 @@ class ComparisonWalk:
         self.set_aside[before:] = by_rules
         return result if by_rules else place.desired
 
-    def _paired(self, place: ComparedPlace, pairing: Pairing, order: str) -> JSONArray:
+    def _compare_pairs(
+        self, place: ComparedPlace, pairing: Pairing, order: str
+    ) -> JSONArray:
         """Compare the elements of two lists that have one identity each."""
         desired_ids, live_ids = pairing.keys
         desired_at = {identity: at for at, identity in enumerate(desired_ids)}
@@ -355,7 +357,7 @@ class ComparisonWalk:
             result += kept.get(identity, [])
         return result
 
-    def _trusted(self, place: ComparedPlace) -> tuple[Rule | None, str]:
+    def _find_trust(self, place: ComparedPlace) -> tuple[Rule | None, str]:
         """Return the rule that trusts an owner of the field, and the owner's name."""
         if not place.reach.trusting:
             return None, ""

@@ -121,7 +121,7 @@ class _Judge:
             if name != f"{plural}.{group}":
                 yield invalid(_NAME, name, 'must be spec.names.plural+"."+spec.group')
         yield from find_spec_violations(self._spec, self._versions)
-        yield from self._of_versions()
+        yield from self._check_versions()
         former = as_object(self._old)
         stored = as_list(as_object(former.get("status")).get("storedVersions"))
         yield from find_storage_violations(stored, self._versions)
@@ -145,7 +145,7 @@ class _Judge:
         for index, version in enumerate(self._versions):
             yield version, SPEC / "versions" / index / field
 
-    def _of_versions(self) -> Iterator[Violation]:
+    def _check_versions(self) -> Iterator[Violation]:
         for version, path in self._places("schema"):
             schema = as_object(version.get("schema")).get("openAPIV3Schema")
             judged = [version]
@@ -216,12 +216,12 @@ class _SchemaJudge:
             if not wrong:
                 embedded: JSONObject = {**root.schema, EMBEDDED: True}
                 whole = msgspec.structs.replace(root, schema=embedded)
-                wrong = [*self._of_defaults(whole)]
+                wrong = [*self._check_defaults(whole)]
             if not wrong and self._compiles and expressions.is_installed():
                 self._types = DeclaredTypes()
                 self._declare(self._node)
             found += wrong
-        of_keywords, of_rules = self._of_keywords(root, self._node)
+        of_keywords, of_rules = self._check_keywords(root, self._node)
         found += [*of_keywords, *of_rules]
         if not found and not is_structural:
             found.append(invalid(root.path, "", "is not a structural schema"))
@@ -234,7 +234,7 @@ class _SchemaJudge:
         for inner in node.inner():
             self._declare(inner)
 
-    def _of_defaults(self, place: SchemaPlace) -> Iterator[Violation]:
+    def _check_defaults(self, place: SchemaPlace) -> Iterator[Violation]:
         """Yield the defaults that their schemas refuse (Go: ValidateDefaults)."""
         default = place.schema.get("default")
         path = place.path / "default"
@@ -248,7 +248,7 @@ class _SchemaJudge:
         for inner in place.inner():
             # There are none in additionalProperties and in conditions.
             if inner.keyword in ("properties", "items"):
-                yield from self._of_defaults(inner)
+                yield from self._check_defaults(inner)
 
     def _rules_of_default(
         self, default: JSON, schema: JSONObject
@@ -265,7 +265,7 @@ class _SchemaJudge:
             if found:
                 return
 
-    def _of_keywords(
+    def _check_keywords(
         self, place: SchemaPlace, node: SchemaNode | None
     ) -> tuple[list[Violation], list[Violation]]:
         """Return what is wrong with keywords, and with rules that do not compile.
@@ -276,15 +276,15 @@ class _SchemaJudge:
         of_rules: list[Violation] = []
         for inner in place.inner():
             below = None if node is None else _node_below(node, inner)
-            of_keywords, more = self._of_keywords(inner, below)
+            of_keywords, more = self._check_keywords(inner, below)
             found += of_keywords
             of_rules += more
         # Go: rules are not judged where anything is wrong with the schema in question.
         if node is not None and not found and self._types is not None:
-            of_rules += self._of_rules(place, node, self._types)
+            of_rules += self._check_rules(place, node, self._types)
         return found, of_rules
 
-    def _of_rules(
+    def _check_rules(
         self, place: SchemaPlace, node: SchemaNode, types: DeclaredTypes
     ) -> Iterator[Violation]:
         """Yield the rules of a schema that do not compile against it."""
@@ -294,10 +294,10 @@ class _SchemaJudge:
             yield invalid(path, [*node.validations], detail)
             return
         for index, rule in enumerate(node.validations):
-            yield from _of_rule(rule, path / index, place, node, types)
+            yield from _check_rule(rule, path / index, place, node, types)
 
 
-def _of_rule(
+def _check_rule(
     rule: JSONObject,
     path: Path,
     place: SchemaPlace,

@@ -127,9 +127,11 @@ def form_of(live: JSONObject, obj: JSONObject, schema: Schema) -> PatchForm:
 
     reasons = []
     if nulls:
-        reasons.append(f"a JSON merge patch cannot set null, as in {_listed(nulls)}")
+        reasons.append(
+            f"a JSON merge patch cannot set null, as in {_list_paths(nulls)}"
+        )
     if whole:
-        paths = _listed([change.path for change in whole])
+        paths = _list_paths([change.path for change in whole])
         reasons.append(f"replaced or removed as a whole: {paths}")
     is_testable = all(_is_compared_exactly(change.old) for change in whole)
     is_testable = is_testable and len(changes) + len(whole) <= _MAX_OPERATIONS
@@ -142,7 +144,9 @@ def form_of(live: JSONObject, obj: JSONObject, schema: Schema) -> PatchForm:
         return PatchForm([*tests, *operations], JSON_PATCH, "; ".join(reasons), guard)
 
     if lists or (nulls and objects):
-        reasons.append(f"new, and may have come meanwhile: {_listed(lists or objects)}")
+        reasons.append(
+            f"new, and may have come meanwhile: {_list_paths(lists or objects)}"
+        )
     version = as_object(live.get("metadata")).get("resourceVersion")
     if not isinstance(version, str):
         # Objects of a file often have none.
@@ -259,7 +263,7 @@ def _is_compared_exactly(value: JSON | Absent) -> bool:
     return not isinstance(value, float)
 
 
-def _listed(paths: list[Path]) -> str:
+def _list_paths(paths: list[Path]) -> str:
     """Name one path, and how many more there are."""
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
     return f"{paths[0]}{more}"

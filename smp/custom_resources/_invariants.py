@@ -103,7 +103,7 @@ def list_violations(
                 yield from list_violations(member, declared, path / name)
     elif isinstance(value, list):
         if node.list_type == "set":
-            for index in _repeated([_key_of(element) for element in value]):
+            for index in _find_repeated([_key_of(element) for element in value]):
                 yield duplicate(path / index, _as_go(value[index]))
         elif node.list_type == "map":
             yield from _map_violations(value, node, path)
@@ -124,7 +124,7 @@ def _map_violations(
             return
         members = element or {}
         keys.append({name: members[name] for name in node.map_keys if name in members})
-    for index in _repeated([_key_of(key) for key in keys]):
+    for index in _find_repeated([_key_of(key) for key in keys]):
         yield duplicate(path / index, keys[index])
 
 
@@ -142,7 +142,7 @@ def _as_go(value: JSON) -> JSON:
     return go_number(value) if isinstance(value, int) else value
 
 
-def _repeated(keys: list[object]) -> Iterator[int]:
+def _find_repeated(keys: list[object]) -> Iterator[int]:
     """Yield the indexes of the second occurrences; there is none for the third."""
     times: dict[object, int] = {}
     for index, key in enumerate(keys):

@@ -40,24 +40,26 @@ def three_way_json_merge_patch(
     live = require_object("live", live)
     for obj in (last_applied, modified, live):
         check_depth(obj)
-    changes = _additions(_diff(_as_floats(live), _as_floats(modified)))
-    deletions = _deletions(_diff(_as_floats(last_applied), _as_floats(modified)))
+    changes = _additions(_diff(_convert_to_floats(live), _convert_to_floats(modified)))
+    deletions = _deletions(
+        _diff(_convert_to_floats(last_applied), _convert_to_floats(modified))
+    )
     return _merge(deletions, changes)
 
 
-def _as_floats(obj: JSONObject) -> JSONObject:
+def _convert_to_floats(obj: JSONObject) -> JSONObject:
     """Return an object with each number as Go reads it, and prints it again.
 
     Go: json.Unmarshal makes float64 values of all numbers, so that 1.0 is 1.
     """
-    return {name: _as_float(value) for name, value in obj.items()}
+    return {name: _convert_to_float(value) for name, value in obj.items()}
 
 
-def _as_float(value: JSON) -> JSON:
+def _convert_to_float(value: JSON) -> JSON:
     if isinstance(value, dict):
-        return _as_floats(value)
+        return _convert_to_floats(value)
     if isinstance(value, list):
-        return [_as_float(element) for element in value]
+        return [_convert_to_float(element) for element in value]
     if isinstance(value, float) and abs(value) < _FIRST_WITH_EXPONENT:
         return int(value) if value.is_integer() else value
     # A bool is an int to Python, and is not beyond any number.

@@ -170,26 +170,26 @@ def _quantity(tagged: dict[str, str]) -> Quantity:
     return Quantity(int(sign), digits, int(exponent), DECIMAL)
 
 
-def _of_int(number: int) -> Quantity:
+def _make_quantity(number: int) -> Quantity:
     return Quantity(-1 if number < 0 else 1, str(abs(number)), 0, DECIMAL)
 
 
 def _add(tagged: dict[str, str], other: dict[str, str] | int) -> dict[str, str]:
-    added = _of_int(other) if isinstance(other, int) else _quantity(other)
+    added = _make_quantity(other) if isinstance(other, int) else _quantity(other)
     return _quantity_map(_quantity(tagged).add(added))
 
 
 def _subtract(tagged: dict[str, str], other: dict[str, str] | int) -> dict[str, str]:
-    taken = _of_int(other) if isinstance(other, int) else _quantity(other)
+    taken = _make_quantity(other) if isinstance(other, int) else _quantity(other)
     negative = Quantity(-taken.sign, taken.digits, taken.exponent, DECIMAL)
     return _quantity_map(_quantity(tagged).add(negative))
 
 
 def _is_integer(tagged: dict[str, str]) -> bool:
-    return _is_read(lambda _: _as_integer(tagged))("")
+    return _is_read(lambda _: _convert_to_integer(tagged))("")
 
 
-def _as_integer(tagged: dict[str, str]) -> int:
+def _convert_to_integer(tagged: dict[str, str]) -> int:
     quantity = _quantity(tagged)
     # An int64 has at most 19 digits.
     if quantity.exponent < 0 or quantity.exponent + len(quantity.digits) > 19:  # noqa: PLR2004  # see above
@@ -200,7 +200,7 @@ def _as_integer(tagged: dict[str, str]) -> int:
     return number
 
 
-def _as_float(tagged: dict[str, str]) -> float:
+def _convert_to_float(tagged: dict[str, str]) -> float:
     quantity = _quantity(tagged)
     return quantity.sign * float(f"0{quantity.digits}e{quantity.exponent}")
 
@@ -390,8 +390,8 @@ FUNCTIONS: Final[tuple[Function, ...]] = (
     ("quantity", False, (_S,), _M, _read_quantity),
     ("isQuantity", False, (_S,), _B, _is_read(_read_quantity)),
     ("isInteger", True, (_M,), _B, _is_integer),
-    ("asInteger", True, (_M,), _I, _as_integer),
-    ("asApproximateFloat", True, (_M,), "DOUBLE", _as_float),
+    ("asInteger", True, (_M,), _I, _convert_to_integer),
+    ("asApproximateFloat", True, (_M,), "DOUBLE", _convert_to_float),
     # Go declares it as a function, not as a member.
     ("sign", False, (_M,), _I, lambda tagged: _quantity(tagged).sign),
     ("add", True, (_M, _M), _M, _add),

@@ -72,7 +72,7 @@ class RuleNode:
         """Read the rules of ``source``; values are seen by the schema ``node``."""
         self.node = node
         self.rules: list[CompiledRule] = [
-            _compiled(rule) for rule in source.validations if rule.get("rule")
+            _compile_rule(rule) for rule in source.validations if rule.get("rule")
         ]
         self.members: dict[str, RuleNode] = {}
         for name in source.properties:
@@ -121,7 +121,7 @@ def _rules_in(node: SchemaNode | None, source: SchemaNode | None) -> RuleNode | 
     return None if inner.is_empty else inner
 
 
-def _compiled(rule: JSONObject) -> CompiledRule:
+def _compile_rule(rule: JSONObject) -> CompiledRule:
     text = as_text(rule.get("rule"))
     is_optional = rule.get("optionalOldSelf") is True
     expression, message, problem = None, None, ""
@@ -255,7 +255,7 @@ def rule_violations(
         outer = Correlation() if correlation.is_own else above
         yield from rule_violations(value, old, branch, outer, path, seen)
     if isinstance(value, dict):
-        yield from _of_members(value, old, rules, correlation, path, seen)
+        yield from _judge_members(value, old, rules, correlation, path, seen)
     elif isinstance(value, list) and rules.items is not None:
         former = formers(value, old, rules.node)
         for index, element in enumerate(value):
@@ -279,7 +279,7 @@ def _rules_to_ask(rules: RuleNode, evaluation: _Evaluation) -> list[CompiledRule
     return rules.rules
 
 
-def _of_members(
+def _judge_members(
     value: JSONObject,
     old: JSON | Absent,
     rules: RuleNode,

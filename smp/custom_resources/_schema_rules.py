@@ -57,31 +57,31 @@ _WITHOUT_STRUCTURE: Final = (
 
 def find_structural_violations(root: SchemaPlace) -> Iterator[Violation]:
     """Yield where a schema is not structural (Go: ValidateStructural)."""
-    yield from _of_structure(root)
+    yield from _check_structure(root)
     # Go: validateStructuralCompleteness, which begins at the root alone.
     for condition in root.conditions():
         yield from _find_undeclared(condition, root)
 
 
-def _of_structure(place: SchemaPlace) -> Iterator[Violation]:
+def _check_structure(place: SchemaPlace) -> Iterator[Violation]:
     """Go: validateStructuralInvariants."""
     yield from place.refusals("structure")
-    yield from _of_conditions(place)
+    yield from _check_conditions(place)
     for inner in place.inner():
         if not inner.is_condition:
-            yield from _of_structure(inner)
+            yield from _check_structure(inner)
 
 
-def _of_conditions(place: SchemaPlace) -> Iterator[Violation]:
+def _check_conditions(place: SchemaPlace) -> Iterator[Violation]:
     """Go: validateValueValidation."""
     # Only there a condition may state types.
     is_either = same(place.schema.get("anyOf"), _EITHER)
     for condition in place.conditions():
         if condition.keyword != "anyOf" or not is_either:
-            yield from _of_condition(condition)
+            yield from _check_condition(condition)
 
 
-def _of_condition(place: SchemaPlace) -> Iterator[Violation]:
+def _check_condition(place: SchemaPlace) -> Iterator[Violation]:
     """Go: validateNestedValueValidation."""
     yield from place.refusals("condition")
     is_first = place.keyword == "allOf" and place.name == 0
@@ -89,7 +89,7 @@ def _of_condition(place: SchemaPlace) -> Iterator[Violation]:
     for inner in place.inner():
         is_skipped = inner.keyword == "anyOf" and is_either
         if inner.keyword != "additionalProperties" and not is_skipped:
-            yield from _of_condition(inner)
+            yield from _check_condition(inner)
 
 
 def _find_undeclared(
@@ -120,7 +120,7 @@ def find_keyword_violations(place: SchemaPlace) -> Iterator[Violation]:
     """Yield the keywords of one schema that are forbidden or malformed."""
     yield from place.refusals("keyword")
     if place.is_list("map") and place.items.text("type") == "object":
-        yield from _of_map_keys(place)
+        yield from _check_map_keys(place)
     for index, rule in enumerate(as_list(place.schema.get(VALIDATIONS))):
         path = place.path / VALIDATIONS / index
         written = SchemaPlace(as_object(rule), path)
@@ -131,7 +131,7 @@ def find_keyword_violations(place: SchemaPlace) -> Iterator[Violation]:
             yield invalid(path / "fieldPath", field_path, "must be a valid path")
 
 
-def _of_map_keys(place: SchemaPlace) -> Iterator[Violation]:
+def _check_map_keys(place: SchemaPlace) -> Iterator[Violation]:
     """Yield what is wrong with the keys of a list of type map."""
     path = place.path / MAP_KEYS
     keys = as_list(place.schema.get(MAP_KEYS))

@@ -99,10 +99,12 @@ def structural_violations(
     value: JSON, old: JSON | Absent, node: SchemaNode, path: Path = _ROOT
 ) -> list[Violation]:
     """Return what a schema refuses in a value, beside what is as in an old one."""
-    return _judged(value, old, node, path).violations
+    return _judge_update(value, old, node, path).violations
 
 
-def _judged(value: JSON, old: JSON | Absent, node: SchemaNode, path: Path) -> Judgement:
+def _judge_update(
+    value: JSON, old: JSON | Absent, node: SchemaNode, path: Path
+) -> Judgement:
     """Judge a value that has an old one; what did not change is not refused."""
     judgement = _judge(value, old, node, path)
     if judgement.violations and is_unchanged(value, old, node):
@@ -347,7 +349,7 @@ def _judge_elements(
         for index, element in enumerate(value):
             if found.is_full:
                 break
-            found.merge(_judged(element, former[index], node.items, path / index))
+            found.merge(_judge_update(element, former[index], node.items, path / index))
     _judge_size(len(value), node, path, "Items", found)
     found.passed += 1
     return found
@@ -398,7 +400,7 @@ def _judge_members(
             continue
         was = former_member(old, name, is_root=not path.steps)
         step = name if name in node.properties else DottedName(name)
-        found.merge(_judged(member, was, inner, path / step))
+        found.merge(_judge_update(member, was, inner, path / step))
     for missing in node.required:
         if missing not in value:
             found.add(require(path / missing))

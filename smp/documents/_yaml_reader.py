@@ -73,7 +73,7 @@ def parse_documents(text: Text) -> list[tuple[JSON, int]]:
             try:
                 handle(builder, event)
             except DocumentError as error:
-                raise _placed(error, event.start_mark, text) from None
+                raise _place(error, event.start_mark, text) from None
     except yaml.MarkedYAMLError as error:
         raise _syntax_error(error, text) from None
     except (yaml.YAMLError, ValueError, OverflowError) as error:
@@ -104,7 +104,7 @@ def parse_first(text: Text) -> tuple[JSON, tuple[str, ...]]:
                 handle(builder, event)
             except DocumentError as error:
                 if error.code != "duplicate-key":
-                    raise _worded(error, getattr(event, "anchor", "")) from None
+                    raise _word(error, getattr(event, "anchor", "")) from None
                 if isinstance(event, yaml.ScalarEvent):
                     duplicate = json.dumps(scalar_value(event), ensure_ascii=False)
             if builder.documents:
@@ -132,7 +132,7 @@ def _go_problem(error: yaml.MarkedYAMLError) -> str:
     return f"line {line}: {problem}" if line else f"{problem}"
 
 
-def _worded(error: DocumentError, anchor: str) -> DocumentError:
+def _word(error: DocumentError, anchor: str) -> DocumentError:
     """Word an error of a value as go-yaml does, where it has a text for it."""
     wording = _GO_WORDS.get(error.code)
     if "not base64" in error.problem:
@@ -299,7 +299,7 @@ def _syntax_error(error: yaml.MarkedYAMLError, text: Text) -> DocumentError:
         if line[mark.column : mark.column + 1] == "\t":
             hint = "indent with spaces, not tabs"
     problem = f"not YAML: {error.problem or error.context}"
-    return _placed(DocumentError(problem, code="invalid-yaml", hint=hint), mark, text)
+    return _place(DocumentError(problem, code="invalid-yaml", hint=hint), mark, text)
 
 
 def _too_deep() -> DocumentError:
@@ -308,7 +308,7 @@ def _too_deep() -> DocumentError:
     )
 
 
-def _placed(error: DocumentError, mark: _Mark | None, text: Text) -> DocumentError:
+def _place(error: DocumentError, mark: _Mark | None, text: Text) -> DocumentError:
     if mark is None:
         return text.placed(error)
     return text.placed(error, mark.line + 1, mark.column + 1)

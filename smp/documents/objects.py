@@ -43,9 +43,9 @@ def objects_of(given: Objects) -> list[GivenObject]:
     ObjectError for what is no object.
     """
     if isinstance(given, os.PathLike):
-        return _in_files(given)
+        return _read_files(given)
     if isinstance(given, str | bytes):
-        return _in_text(given, "<text>")
+        return _read_text(given, "<text>")
     # A model of a client may be iterable as well.
     if isinstance(given, Mapping) or content_of(given) is not None:
         items = flattened(as_object(given))
@@ -59,21 +59,21 @@ def objects_of(given: Objects) -> list[GivenObject]:
     )
 
 
-def _in_files(given: os.PathLike[str]) -> list[GivenObject]:
+def _read_files(given: os.PathLike[str]) -> list[GivenObject]:
     from pathlib import Path  # noqa: PLC0415  # the command has readers of its own
 
     path = Path(given)
     if not path.is_dir():
-        return _in_text(path.read_bytes(), str(path))
+        return _read_text(path.read_bytes(), str(path))
     return [
         found
         for file in sorted(path.iterdir())
         if file.suffix in SUFFIXES
-        for found in _in_text(file.read_bytes(), str(file))
+        for found in _read_text(file.read_bytes(), str(file))
     ]
 
 
-def _in_text(text: str | bytes, source: str) -> list[GivenObject]:
+def _read_text(text: str | bytes, source: str) -> list[GivenObject]:
     found = []
     for document in read(text, source=source):
         if not isinstance(document.value, dict):

@@ -126,7 +126,7 @@ class Explanation:
         if sides.indexes and _judgement.is_merged_by_key(sides):
             self._add(sides, owned, "matched-by-key")
         for below in _sides.differing(sides):
-            self._explain_below(below, self._owned_below(below, owned))
+            self._explain_below(below, self._find_owned(below, owned))
 
     def _explain_value(self, sides: Sides, owned: OwnedPlace) -> None:
         """Explain a value of which there is one thing to say."""
@@ -248,7 +248,7 @@ class Explanation:
         )
         self.causes.append(cause)
 
-    def _owned_below(self, sides: Sides, owned: OwnedPlace) -> OwnedPlace:
+    def _find_owned(self, sides: Sides, owned: OwnedPlace) -> OwnedPlace:
         """Return what managers own of live below a place."""
         live = sides.live
         if isinstance(live, Absent) or not self._owners:

@@ -74,8 +74,8 @@ def code_of(sides: Sides, kind: str) -> str:
         # A server keeps what it has set, whatever an apply sends.
         return "server-set"
     if same(sides.live, sides.result):
-        return _unchanged(sides, kind)
-    return _changed(sides, kind)
+        return _judge_unchanged(sides, kind)
+    return _judge_changed(sides, kind)
 
 
 def is_server_set(sides: Sides) -> bool:
@@ -86,13 +86,13 @@ def is_server_set(sides: Sides) -> bool:
     return steps[:1] == ("metadata",) and len(steps) > 1 and steps[1] in SERVER_METADATA
 
 
-def _changed(sides: Sides, kind: str) -> str:
+def _judge_changed(sides: Sides, kind: str) -> str:
     """Return the code where the result is not what live is."""
     manifest, result = sides.manifest, sides.result
     if manifest is None and result is ABSENT:
         return "deleted-by-null"
     if manifest is not ABSENT:
-        return _in_manifest(sides, kind)
+        return _judge_manifest(sides, kind)
     if result is not ABSENT:
         return (
             "filled-in" if same(result, sides.default) else "changed-by-ambiguous-key"
@@ -107,7 +107,7 @@ def _changed(sides: Sides, kind: str) -> str:
     return "lost-by-ambiguous-key"
 
 
-def _in_manifest(sides: Sides, kind: str) -> str:
+def _judge_manifest(sides: Sides, kind: str) -> str:
     """Return the code where the manifest has a value, and live had another."""
     if not same(sides.manifest, sides.result):
         return _other_than_asked(sides)
@@ -147,7 +147,7 @@ def _other_than_asked(sides: Sides) -> str:
     return "not-as-asked"
 
 
-def _unchanged(sides: Sides, kind: str) -> str:
+def _judge_unchanged(sides: Sides, kind: str) -> str:
     """Return the code where the result is what live is."""
     if sides.manifest is ABSENT:
         return _not_in_manifest(sides, kind)

@@ -72,11 +72,13 @@ def remedy_for(
     if code == "repeated-key":
         is_indexed = any(isinstance(step, int) for step in sides.path.steps)
         if not is_indexed:
-            return _by_way(code, sides, ways) or _by_edit(code, sides, ways, element)
-    return _by_edit(code, sides, ways, element) or _by_way(code, sides, ways)
+            return _find_way(code, sides, ways) or _find_edit(
+                code, sides, ways, element
+            )
+    return _find_edit(code, sides, ways, element) or _find_way(code, sides, ways)
 
 
-def _by_edit(
+def _find_edit(
     code: str, sides: Sides, ways: Ways, element: JSON | Absent
 ) -> Remedy | None:
     """Return the first edit that is proved."""
@@ -87,7 +89,7 @@ def _by_edit(
     return None
 
 
-def _by_way(code: str, sides: Sides, ways: Ways) -> Remedy | None:
+def _find_way(code: str, sides: Sides, ways: Ways) -> Remedy | None:
     """Return the first of the other ways that is proved."""
     wanted: JSON | Absent = ABSENT
     if code in _SHORT:

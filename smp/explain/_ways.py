@@ -113,7 +113,7 @@ class Ways:
         """Return the other ways that lead to all that the manifest asks for."""
         if self._others is None:
             found: list[tuple[Way, JSONObject]] = []
-            for run in (self._server_side, self._replaced):
+            for run in (self._server_side, self._run_replace):
                 try:
                     way, obj = run()
                     if self._is_reached(obj):
@@ -149,7 +149,7 @@ class Ways:
             raise state.error
         return way, as_object(state.object)
 
-    def _replaced(self) -> tuple[Way, JSONObject]:
+    def _run_replace(self) -> tuple[Way, JSONObject]:
         """Run ``kubectl replace``: the manifest is the object, with its defaults."""
         before = as_object(self._inputs.live.get("metadata"))
         kept: JSONObject = {name: before[name] for name in _KEPT if name in before}

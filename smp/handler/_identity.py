@@ -178,7 +178,7 @@ def add_server_metadata(
     for name in ("deletionTimestamp", "deletionGracePeriodSeconds"):
         value = after.get(name)
         if value is not None and name not in before:
-            message = f"Invalid value: {_printed(value)}: field is immutable"
+            message = f"Invalid value: {_print_name(value)}: field is immutable"
             if isinstance(value, str):
                 message = f"Invalid value: {quote(value)}: field is immutable"
             path = Path(("metadata", name))
@@ -208,14 +208,14 @@ def _check(new: JSONObject, old: JSONObject, *, partial: bool) -> None:
     uid, former = new.get("uid", ""), old.get("uid", "")
     if partial and not same(uid, former):
         # A patch has no preconditions (Go: ValidateObjectMetaAccessorUpdate).
-        message = f"Invalid value: {quote(_printed(uid))}: field is immutable"
+        message = f"Invalid value: {quote(_print_name(uid))}: field is immutable"
         path = Path(("metadata", "uid"))
         raise InvalidError([Violation("field-immutable", path, _INVALID, message, uid)])
     # Go: registry/rest, Preconditions.Check.
     if not same(uid, former):
         raise ModifiedError(
-            f"Precondition failed: UID in precondition: {_printed(uid)},"
-            f" UID in object meta: {_printed(former)}"
+            f"Precondition failed: UID in precondition: {_print_name(uid)},"
+            f" UID in object meta: {_print_name(former)}"
         )
     # Optimistic concurrency: the client read another state of the object.
     if not same(new.get("resourceVersion", ""), old.get("resourceVersion", "")):
@@ -226,16 +226,16 @@ def misnamed(name: JSON, expected: JSON) -> str:
     """Word that an object has another name than the stored one, or none."""
     if not name:
         return (
-            f"the name of the object ({_printed(expected)} based on URL) was"
+            f"the name of the object ({_print_name(expected)} based on URL) was"
             " undeterminable: name must be provided"
         )
     return (
-        f"the name of the object ({_printed(name)}) does not match the name on the URL"
-        f" ({_printed(expected)})"
+        f"the name of the object ({_print_name(name)}) does not match the name on the"
+        f" URL ({_print_name(expected)})"
     )
 
 
-def _printed(value: JSON) -> str:
+def _print_name(value: JSON) -> str:
     """Print a name, which may be any JSON in what a client sends or a store has."""
     return value if isinstance(value, str) else show(value)
 

@@ -128,7 +128,7 @@ def _outcome(request: ObjectRequest, stored: object, old: JSONObject | None) -> 
         new = _decode(draft, request, warnings)
         # Hooks are called here, where a RecursionError of theirs is their own.
         draft, new = _drop_unchosen(draft, new, request, warnings)
-        new = _defaulted(draft, new, request)
+        new = _fill_defaults(draft, new, request)
         new = _prepare(draft, new, options)
         # Go: before admission, so that no manager owns what a hook changes. An apply
         # has noted its manager already, and what changes nothing owns nothing.
@@ -195,7 +195,7 @@ def _decode(draft: Draft, request: ObjectRequest, warnings: list[str]) -> JSONOb
     """
     old, options = draft.old, request.options
     is_patched = old is not None and draft.partial and not draft.is_apply
-    new = _of_its_kind(draft, draft.new, request, is_patched=is_patched)
+    new = _identify(draft, draft.new, request, is_patched=is_patched)
     found = decode_object(
         new,
         old,
@@ -239,7 +239,7 @@ def _check_definition(
         raise InvalidError(refused)
 
 
-def _of_its_kind(
+def _identify(
     draft: Draft, new: JSONObject, request: ObjectRequest, *, is_patched: bool
 ) -> JSONObject:
     """Return the new object with its apiVersion and kind, and with shared parts.
@@ -289,7 +289,7 @@ def _drop_unchosen(
     return draft, update.object
 
 
-def _defaulted(draft: Draft, new: JSONObject, request: ObjectRequest) -> JSONObject:
+def _fill_defaults(draft: Draft, new: JSONObject, request: ObjectRequest) -> JSONObject:
     """Return the new object as a typed server has it, with the defaults of its kind."""
     schema, options = request.schema, request.options
     if options.typed:
@@ -362,7 +362,7 @@ def _admit(draft: Draft, new: JSONObject, request: ObjectRequest) -> JSONObject:
     )
     if found.misfits and not options.custom:
         raise InternalFailureError(f"json: {found.misfits[0]}")
-    return _defaulted(draft, found.object, request)
+    return _fill_defaults(draft, found.object, request)
 
 
 def _call_hook(hook: Callable[..., object], *arguments: object) -> JSONObject:

@@ -118,15 +118,15 @@ class PatchEndpoint:
                 scope["query_string"].decode("latin-1"),
                 media_type=read_header(scope, b"content-type"),
             )
-            return await self._patched(
+            return await self._run_patch(
                 scope, await _body(receive, options.limits.body), options
             )
         except SmpError as error:
-            resource, name = _named(scope["path"])
+            resource, name = _split_path(scope["path"])
             resource, _, group = (self._options.resource or resource).partition(".")
             return to_status(error, name=name, group=group, resource=resource)
 
-    async def _patched(self, scope: Scope, body: bytes, options: Options) -> Outcome:
+    async def _run_patch(self, scope: Scope, body: bytes, options: Options) -> Outcome:
         media_type = read_header(scope, b"content-type")
         is_apply = media_type.partition(";")[0] == APPLY
         create = self._create if is_apply else None
@@ -165,7 +165,7 @@ class PatchEndpoint:
             return None
 
 
-def _named(path: str) -> tuple[str, str]:
+def _split_path(path: str) -> tuple[str, str]:
     """Return the resource, with its group, and the name in the path of a request.
 
     Of a path that is none of Kubernetes it is the last but one part, and the last.

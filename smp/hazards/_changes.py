@@ -188,7 +188,7 @@ class ChangeSearch:
         if not isinstance(live, (dict, list)):
             self._add(code, path, "live", severity, lost=_WHOLE)
         elif names:
-            self._add(code, path, "live", severity, lost=_listed(sorted(names)))
+            self._add(code, path, "live", severity, lost=_list_names(sorted(names)))
 
     def _add(
         self,
@@ -233,7 +233,7 @@ class ChangeSearch:
             if all(keys[index] in defaults for index in lost):
                 severity = "note"
         names = [f"[{index}]" for index in lost]
-        self._add("lost-in-list", path, "live", severity, lost=_listed(names))
+        self._add("lost-in-list", path, "live", severity, lost=_list_names(names))
 
     def _search_merge_list(self, sides: Sides, pairing: Pairing, levels: int) -> None:
         """Look at a list whose elements were merged by the patch merge key."""
@@ -422,7 +422,7 @@ def _covers(value: JSON, other: JSON) -> bool:
     return same(value, other)
 
 
-def _listed(names: list[str]) -> str:
+def _list_names(names: list[str]) -> str:
     """List names, the first ones if there are many."""
     more = len(names) - _NAMED
     text = ", ".join(names[:_NAMED])

@@ -59,7 +59,7 @@ def custom_resource_hazards(
         # RFC 7396 merges objects, and replaces all else.
         found = input_hazards(last_applied, modified, live, schema)
         found += change_hazards(last_applied, modified, live, result, schema, cleared)
-        return [_worded(each, _RFC_7396) for each in found]
+        return [_reword(each, _RFC_7396) for each in found]
     seen = by_list_types(schema)
     base, wanted, before, after = (
         as_object(add_map_keys(obj, seen.type))
@@ -75,10 +75,10 @@ def custom_resource_hazards(
     found += change_hazards(
         applied, wanted, before, after, seen, cleared, by_list_types=True
     )
-    return [_worded(each, _LIST_TYPES) for each in found]
+    return [_reword(each, _LIST_TYPES) for each in found]
 
 
-def _worded(each: Hazard, rule: str) -> Hazard:
+def _reword(each: Hazard, rule: str) -> Hazard:
     """Return a hazard as it is for a custom resource."""
     if not each.rule.startswith(_STRATEGIC):
         return each

@@ -41,9 +41,9 @@ def last_applied_hazards(
         annotations = as_object(as_object(live.get("metadata")).get("annotations"))
         if LAST_APPLIED in annotations:
             text = annotations[LAST_APPLIED]
-            found += _of_annotation(text, last_applied)
+            found += _compare_annotation(text, last_applied)
             if not found or found[-1].code != "invalid-last-applied":
-                found += _superseded(live)
+                found += _find_superseding(live)
     if last_applied:
         found += _foreign(last_applied, modified)
     if _is_oversized(modified, live, look):
@@ -54,7 +54,9 @@ def last_applied_hazards(
     return found
 
 
-def _of_annotation(text: JSON, last_applied: JSONObject | None) -> Iterator[Hazard]:
+def _compare_annotation(
+    text: JSON, last_applied: JSONObject | None
+) -> Iterator[Hazard]:
     """Compare the annotation of live with the configuration that was given."""
     # What kubectl writes is compared first, as it takes no parsing.
     if isinstance(text, str) and last_applied is not None:
@@ -99,7 +101,7 @@ def _of_annotation(text: JSON, last_applied: JSONObject | None) -> Iterator[Haza
         yield hazard("rewritten-last-applied", _ANNOTATION, "live", what=what)
 
 
-def _superseded(live: JSONObject) -> Iterator[Hazard]:
+def _find_superseding(live: JSONObject) -> Iterator[Hazard]:
     """Find a server-side apply that came after the annotation was written.
 
     The entry of its manager has the annotation among its fields; its time is that of
@@ -145,16 +147,16 @@ def _foreign(last_applied: JSONObject, modified: JSONObject) -> list[Hazard]:
         group = as_text(theirs).rpartition("/")[0]
         # Another version of the API is the same object.
         if name == "kind" or group != as_text(ours).rpartition("/")[0]:
-            found += _differing(Path((name,)), theirs, ours)
+            found += _report_difference(Path((name,)), theirs, ours)
     # A uid is not compared.
     for name in ("name", "namespace"):
         theirs, ours = metadata.get(name), our_metadata.get(name)
         if theirs != ours:
-            found += _differing(Path(("metadata", name)), theirs, ours)
+            found += _report_difference(Path(("metadata", name)), theirs, ours)
     return found
 
 
-def _differing(path: Path, theirs: JSON, ours: JSON) -> list[Hazard]:
+def _report_difference(path: Path, theirs: JSON, ours: JSON) -> list[Hazard]:
     # A partial configuration does not say what it is of; a manifest may leave out the
     # namespace.
     if not as_text(theirs) or not as_text(ours):

@@ -91,10 +91,10 @@ class Routes:
         Raises SchemaError.
         """
         if type_ not in self._by_type:
-            self._by_type[type_] = self._made(type_)
+            self._by_type[type_] = self._make_routes(type_)
         return self._by_type[type_]
 
-    def _made(self, type_: Type) -> list[Route] | None:
+    def _make_routes(self, type_: Type) -> list[Route] | None:
         if not isinstance(type_, ObjectType):
             return None
         if type_.others is not None and self._plan.leads(type_.others.type):

@@ -356,7 +356,7 @@ def _place(
     for part in target:
         child = _child(parent, key)
         if not isinstance(child, (dict, list)):
-            raise _missing()
+            raise _make_missing_error()
         if id(child) not in copies:
             child = child.copy()
             copies[id(child)] = child
@@ -380,7 +380,7 @@ def _child(parent: JSON, key: str) -> JSON:
         index = _index(key)
         if index < len(parent):
             return parent[index]
-    raise _missing()
+    raise _make_missing_error()
 
 
 def _assign(parent: JSONObject | JSONArray, key: str, value: JSON) -> None:
@@ -394,10 +394,10 @@ def _index(key: str) -> int:
     """Return the index that a part of a pointer is. Raises OperationError."""
     # "-" as well: "the (nonexistent) member after the last array element".
     if not _INDEX.fullmatch(key):
-        raise _missing()
+        raise _make_missing_error()
     return int(key)
 
 
-def _missing() -> OperationError:
+def _make_missing_error() -> OperationError:
     # It does not quote the document, which may hold secrets.
     return OperationError("path not found in the document", code="missing-path")

@@ -120,17 +120,17 @@ class _Patched:
         steps = _steps(pointer)
         if not steps:
             raise OperationError(_MISSING, code="missing-path")
-        container: Any = self._owned(self._holder, 0)
+        container: Any = self._copy_unless_own(self._holder, 0)
         for step in steps[:-1]:
             key: Any = step
             if isinstance(container, list):
                 key = _index(container, step)
             elif step not in container:
                 raise OperationError(_MISSING, code="missing-path")
-            container = self._owned(container, key)
+            container = self._copy_unless_own(container, key)
         return container, steps[-1]
 
-    def _owned(self, container: Any, key: Any) -> Any:
+    def _copy_unless_own(self, container: Any, key: Any) -> Any:
         """Return a container in another one, copied if it is not our own."""
         value = container[key]
         if id(value) in self._own:
@@ -190,7 +190,7 @@ def _find(container: Any, step: str) -> JSON:
     return element
 
 
-def _removed(container: Any, step: str) -> JSON:
+def _remove_at(container: Any, step: str) -> JSON:
     """Remove the value at a place, and return it."""
     if isinstance(container, list):
         key: Any = _index(container, step)
@@ -207,7 +207,7 @@ def _add(patched: _Patched, operation: JSONObject) -> None:
 
 
 def _remove(patched: _Patched, operation: JSONObject) -> None:
-    _removed(*patched.place(operation, "path"))
+    _remove_at(*patched.place(operation, "path"))
 
 
 def _replace(patched: _Patched, operation: JSONObject) -> None:
@@ -224,7 +224,7 @@ def _replace(patched: _Patched, operation: JSONObject) -> None:
 
 
 def _move(patched: _Patched, operation: JSONObject) -> None:
-    value = _removed(*patched.place(operation, "from"))
+    value = _remove_at(*patched.place(operation, "from"))
     _put(*patched.place(operation, "path"), value)
 
 

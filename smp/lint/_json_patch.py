@@ -47,7 +47,7 @@ def lint_json_patch(operations: JSONArray, schema: Schema | None) -> list[Hazard
     found: list[Hazard] = []
     tested: list[tuple[str, ...]] = []
     for index, operation in enumerate(operations):
-        found += _of_operation(Path((index,)), operation, schema, tested)
+        found += _lint_operation(Path((index,)), operation, schema, tested)
     return found
 
 
@@ -59,11 +59,11 @@ def _invalid_pointer(pointer: str, where: Path) -> Hazard:
     return finding("invalid-pointer", where, "patch", pointer=pointer, problem=fault)
 
 
-def _of_operation(
+def _lint_operation(
     path: Path, operation: JSON, schema: Schema | None, tested: list[tuple[str, ...]]
 ) -> Iterator[Hazard]:
     """Yield what is wrong with one operation; a test is added to what is tested."""
-    problem = _malformed(operation)
+    problem = _describe_lack(operation)
     if problem or not isinstance(operation, dict):
         yield finding("invalid-operation", path, "patch", problem=problem)
         return
@@ -99,10 +99,10 @@ def _of_operation(
                 test=f'{{"op": "test", "path": "{element}", "value": ...}}',
             )
     if _VALUE in _MEMBERS[op] and schema is not None:
-        yield from _of_value(path, operation, schema)
+        yield from _lint_value(path, operation, schema)
 
 
-def _malformed(operation: JSON) -> str:
+def _describe_lack(operation: JSON) -> str:
     """Say what an operation lacks; empty where it is well-formed."""
     if not isinstance(operation, dict):
         return f"an operation is an object, not {type_name(operation)}"
@@ -217,7 +217,7 @@ def _find_untested_index(
     return None
 
 
-def _of_value(path: Path, operation: JSONObject, schema: Schema) -> Iterator[Hazard]:
+def _lint_value(path: Path, operation: JSONObject, schema: Schema) -> Iterator[Hazard]:
     """Yield what in the value of an operation does not fit the schema."""
     names = _names(as_text(operation["path"]))
     if names is None:

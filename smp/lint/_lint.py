@@ -86,11 +86,11 @@ def lint(
             found.append(finding("partial-object", Path(), "patch", fields=fields))
         return tuple(found)
     if form == "live":
-        return tuple(_of_live(value, schema))
-    return tuple(_of_manifest(value, schema))
+        return tuple(_lint_live(value, schema))
+    return tuple(_lint_manifest(value, schema))
 
 
-def _of_live(value: JSONObject, schema: Schema) -> Iterator[Hazard]:
+def _lint_live(value: JSONObject, schema: Schema) -> Iterator[Hazard]:
     """Yield the hazards of applying again what was applied last."""
     # Without managers it may be a manifest that somebody made of a live object.
     if not as_object(value.get("metadata")).get("managedFields"):
@@ -122,13 +122,13 @@ def _not_base64(value: JSONObject, schema: Schema, source: Input) -> Iterator[Ha
                 yield finding("invalid-base64", path, source, section=other)
 
 
-def _of_manifest(value: JSONObject, schema: Schema) -> Iterator[Hazard]:
+def _lint_manifest(value: JSONObject, schema: Schema) -> Iterator[Hazard]:
     """Yield what a server refuses in a manifest, and its hazards."""
     misfits = _misfits(value, schema, "manifest")
     enums = _enums(value, schema, "manifest")
     by_definition: list[Hazard] = []
     if schema.structural is not None:
-        of_types, by_definition = _of_definition(value, schema, [*misfits, *enums])
+        of_types, by_definition = _lint_definition(value, schema, [*misfits, *enums])
         # By identity: there may be as many as the document has values.
         kept = {id(hazard) for hazard in of_types}
         misfits = [hazard for hazard in misfits if id(hazard) in kept]
@@ -165,7 +165,7 @@ def _of_manifest(value: JSONObject, schema: Schema) -> Iterator[Hazard]:
             yield hazard
 
 
-def _of_definition(
+def _lint_definition(
     value: JSONObject, schema: Schema, of_types: list[Hazard]
 ) -> tuple[list[Hazard], list[Hazard]]:
     """Return what a definition refuses: of what its types say, and beside that.

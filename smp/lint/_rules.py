@@ -355,7 +355,7 @@ class PatchRule(DocumentRule):
                 self._not_a_list(path / index, name, " of objects", element)
             elif merge_key not in element:
                 is_complete = False
-                self._missing_key(path / index, merge_key, "lacks")
+                self._report_missing_key(path / index, merge_key, "lacks")
         elements = new.get(target)
         if is_complete and isinstance(elements, list) and field.merges:
             try:
@@ -437,9 +437,9 @@ class PatchRule(DocumentRule):
             # Go: "does not contain declared merge key"; a null one is not set, and the
             # server then requires it.
             if value is ABSENT:
-                self._missing_key(place.path / index, merge_key, "lacks")
+                self._report_missing_key(place.path / index, merge_key, "lacks")
             elif value is None:
-                self._missing_key(place.path / index, merge_key, "sets to null")
+                self._report_missing_key(place.path / index, merge_key, "sets to null")
             elif not isinstance(value, (dict, list)) and marker is ABSENT:
                 key = scalar_key(value)
                 if key in seen:
@@ -447,7 +447,7 @@ class PatchRule(DocumentRule):
                     self.add("repeated-merge-key", path, merge_key=merge_key)
                 seen.add(key)
 
-    def _missing_key(self, path: Path, merge_key: str, lacks: str) -> None:
+    def _report_missing_key(self, path: Path, merge_key: str, lacks: str) -> None:
         self.add("missing-merge-key", path, merge_key=merge_key, lacks=lacks)
 
     def _not_a_list(self, path: Path, name: str, of: str, value: JSON) -> None:

@@ -198,15 +198,15 @@ def _compare_lists(
     old: JSONArray, new: JSONArray, shape: Shape, found: _Changes
 ) -> None:
     """Go: compareWalker.visitListItems."""
-    old_values = _by_element(old, shape)
-    new_values = _by_element(new, shape)
+    old_values = _index_by_element(old, shape)
+    new_values = _index_by_element(new, shape)
     for element, after in new_values.items():
         count_steps(1)
         before = old_values.get(element, [])
         if len(before) <= 1 and len(after) <= 1:
             value = after[0]
             if not before:
-                found.added[element] = _everything_at_element(element, value, shape)
+                found.added[element] = _collect_at_element(element, value, shape)
             elif before[0] is not value:
                 _compare_inner(
                     element,
@@ -223,22 +223,22 @@ def _compare_lists(
         elif len(before) > 1:
             # No duplicates any more: they are removed, and what is left is added.
             found.removed[element] = EMPTY
-            found.added[element] = _everything_at_element(element, after[0], shape)
+            found.added[element] = _collect_at_element(element, after[0], shape)
         else:
             # Duplicates are new: what they were before is removed.
             found.added[element] = EMPTY
             if before:
-                gone = _everything_at_element(element, before[0], shape)
+                gone = _collect_at_element(element, before[0], shape)
                 found.removed[element] = gone
     for element, before in old_values.items():
         if element not in new_values:
             gone = EMPTY
             if len(before) == 1:
-                gone = _everything_at_element(element, before[0], shape)
+                gone = _collect_at_element(element, before[0], shape)
             found.removed[element] = gone
 
 
-def _by_element(values: JSONArray, shape: Shape) -> dict[str, JSONArray]:
+def _index_by_element(values: JSONArray, shape: Shape) -> dict[str, JSONArray]:
     found: dict[str, JSONArray] = {}
     for element, value in zip(path_elements(shape, values), values, strict=True):
         count_steps(1)
@@ -246,7 +246,7 @@ def _by_element(values: JSONArray, shape: Shape) -> dict[str, JSONArray]:
     return found
 
 
-def _everything_at_element(element: str, value: JSON, shape: Shape) -> FieldSet:
+def _collect_at_element(element: str, value: JSON, shape: Shape) -> FieldSet:
     return fields_at(element, value, shape.of_element(value), structs=True)
 
 

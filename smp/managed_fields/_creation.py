@@ -44,10 +44,10 @@ def fields_of_creation(
     DepthError.
     """
     shape = root_shape(schema, obj)
-    return _beyond(obj, zero, shape, reset, never_owned, MAX_LEVELS)
+    return _collect_beyond(obj, zero, shape, reset, never_owned, MAX_LEVELS)
 
 
-def _beyond(
+def _collect_beyond(
     value: JSONObject,
     zero: JSONObject,
     shape: Shape,
@@ -71,12 +71,12 @@ def _beyond(
         is_whole = before is ABSENT and not reset_below and not never_below
         if isinstance(content, dict) and inner.form == MAP and not is_whole:
             former = before if isinstance(before, dict) else {}
-            below = _beyond(
+            below = _collect_beyond(
                 content, former, inner, reset_below, never_below, levels - 1
             )
         else:
             # The zero value of a list has no elements.
-            below = _everything(content, inner, levels - 1)
+            below = _collect(content, inner, levels - 1)
         if element in reset.members:
             continue
         is_owned = True
@@ -86,18 +86,18 @@ def _beyond(
             is_tree = inner.form in (MAP, LIST) and bool(content or before)
             is_owned = not is_tree and not equal(before, content)
         if is_owned and element not in never_owned.members:
-            document[element] = _owned(below)
+            document[element] = _make_owned(below)
         elif below:
             document[element] = below
     return document
 
 
-def _owned(below: JSONObject) -> JSONObject:
+def _make_owned(below: JSONObject) -> JSONObject:
     """Return a node whose path is owned, with what is owned below it."""
     return {_SELF: {}, **below} if below else {}
 
 
-def _everything(value: JSON, shape: Shape, levels: int) -> JSONObject:
+def _collect(value: JSON, shape: Shape, levels: int) -> JSONObject:
     """Return all paths below a value, empty where it is owned as a whole.
 
     Raises UnknownFieldError, and ObjectError for values of other types.
@@ -107,26 +107,26 @@ def _everything(value: JSON, shape: Shape, levels: int) -> JSONObject:
     if isinstance(value, dict) and shape.form == MAP:
         if not levels:
             raise RecursionError
-        return _of_map(value, shape, levels)
+        return _collect_map(value, shape, levels)
     if isinstance(value, list) and shape.form == LIST:
         if not levels:
             raise RecursionError
-        return _of_list(value, shape, levels)
+        return _collect_list(value, shape, levels)
     require_types(value, shape)
     return _NOTHING
 
 
-def _of_map(value: JSONObject, shape: Shape, levels: int) -> JSONObject:
+def _collect_map(value: JSONObject, shape: Shape, levels: int) -> JSONObject:
     document: JSONObject = {}
     for name in in_text_order(value):
         count_steps(1)
         content = value[name]
-        below = _everything(content, shape.of_name(name, content), levels - 1)
-        document[field_element(name)] = _owned(below)
+        below = _collect(content, shape.of_name(name, content), levels - 1)
+        document[field_element(name)] = _make_owned(below)
     return document
 
 
-def _of_list(values: JSONArray, shape: Shape, levels: int) -> JSONObject:
+def _collect_list(values: JSONArray, shape: Shape, levels: int) -> JSONObject:
     """Return the elements of a list of type set or map, and what is below them.
 
     Where elements are equal, nothing below them is owned (Go:
@@ -138,11 +138,11 @@ def _of_list(values: JSONArray, shape: Shape, levels: int) -> JSONObject:
         count_steps(1)
         value = values[index]
         element = elements[index]
-        below = _everything(value, shape.of_element(value), levels - 1)
+        below = _collect(value, shape.of_element(value), levels - 1)
         contents[element] = _NOTHING if element in contents else below
     document: JSONObject = {}
     for element in in_order(contents):
         count_steps(1)
         below = contents[element]
-        document[element] = _owned(below)
+        document[element] = _make_owned(below)
     return document

@@ -155,7 +155,7 @@ def in_order(elements: Collection[str]) -> list[str]:
     # bytes of UTF-8, and both have the same order.
     if not ordered or ordered[-1].startswith(_FIELD) or _have_names(ordered):
         return ordered
-    return _in_pieces(ordered, _order_of)
+    return _split_and_print(ordered, _order_of)
 
 
 def _have_names(ordered: list[str]) -> bool:
@@ -175,13 +175,13 @@ def _have_names(ordered: list[str]) -> bool:
 def in_text_order(texts: Collection[str]) -> list[str]:
     """Return texts in order, as ``sorted`` does; very many are sorted in pieces."""
     if len(texts) > _MOST_SORTED:
-        return _in_pieces(texts)
+        return _split_and_print(texts)
     ordered = [*texts]
     ordered.sort()
     return ordered
 
 
-def _in_pieces(
+def _split_and_print(
     elements: Collection[str], key: Callable[[str], _Order] | None = None
 ) -> list[str]:
     if len(elements) <= _MOST_SORTED:

@@ -24,9 +24,9 @@ def fields_below(value: JSON, shape: Shape, *, structs: bool) -> FieldSet:
     """
     # Most values are owned as a whole.
     if shape.form == MAP and isinstance(value, dict):
-        return _of_map(value, shape, structs=structs)
+        return _collect_map(value, shape, structs=structs)
     if shape.form == LIST and isinstance(value, list):
-        return _of_list(value, shape, structs=structs)
+        return _collect_list(value, shape, structs=structs)
     require_known(value)
     return EMPTY
 
@@ -41,7 +41,7 @@ def fields_at(element: str, value: JSON, shape: Shape, *, structs: bool) -> Fiel
         raise error.within(step_of(element)) from None
 
 
-def _of_map(value: JSONObject, shape: Shape, *, structs: bool) -> FieldSet:
+def _collect_map(value: JSONObject, shape: Shape, *, structs: bool) -> FieldSet:
     """Go: toFieldSetWalker.visitMapItems."""
     members: list[str] = []
     children: dict[str, FieldSet] = {}
@@ -60,7 +60,7 @@ def _of_map(value: JSONObject, shape: Shape, *, structs: bool) -> FieldSet:
     return FieldSet(frozenset(members), children)
 
 
-def _of_list(values: JSONArray, shape: Shape, *, structs: bool) -> FieldSet:
+def _collect_list(values: JSONArray, shape: Shape, *, structs: bool) -> FieldSet:
     """Go: toFieldSetWalker.visitListItems."""
     if not values:
         return EMPTY

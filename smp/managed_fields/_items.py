@@ -44,7 +44,7 @@ def removed(
     """
     obj = require_object("obj", obj)
     mode = _KEEP_EMPTIED if keeps_emptied else _REMOVE
-    return _bound_items(obj, schema, fields, mode)
+    return _extract_items(obj, schema, fields, mode)
 
 
 @over_json("the object", "obj")
@@ -55,11 +55,13 @@ def extracted(obj: Mapping[str, Any], schema: Schema, fields: FieldSet) -> Any:
     typed.TypedValue.ExtractItems).
     """
     obj = require_object("obj", obj)
-    return _bound_items(obj, schema, fields, _EXTRACT)
+    return _extract_items(obj, schema, fields, _EXTRACT)
 
 
 @bounded("the object")
-def _bound_items(obj: JSONObject, schema: Schema, fields: FieldSet, mode: str) -> JSON:
+def _extract_items(
+    obj: JSONObject, schema: Schema, fields: FieldSet, mode: str
+) -> JSON:
     return _items(obj, root_shape(schema, obj), fields, mode)
 
 

@@ -190,7 +190,7 @@ class _LocalMergeWalk:
                     value = before
                 else:
                     content = _shape_of(shape, name, before) or _AS_A_WHOLE
-                    value = self._remaining(applied, before, content, inner, here)
+                    value = self._keep_remaining(applied, before, content, inner, here)
             else:
                 field = shape.type.field(name)
                 known = _shape_of(shape, name, wanted)
@@ -249,9 +249,9 @@ class _LocalMergeWalk:
             raise error.at(path) from None
         # An API server refuses such a list, unless it was stored before the list type
         # was stated (Go: k8s.io/apiextensions-apiserver, schema/listtype).
-        of_base = _by_element(shape, base)
-        of_wanted = _by_element(shape, wanted)
-        of_live = _by_element(shape, live)
+        of_base = _index_by_element(shape, base)
+        of_wanted = _index_by_element(shape, wanted)
+        of_live = _index_by_element(shape, live)
         if of_base is None or of_wanted is None or of_live is None:
             return None
         kept: list[str] = []
@@ -282,7 +282,7 @@ class _LocalMergeWalk:
                 merged.append(value)
         return merged
 
-    def _remaining(
+    def _keep_remaining(
         self,
         base: JSON,
         live: JSON | Absent,
@@ -300,7 +300,7 @@ class _LocalMergeWalk:
                 value: JSON | Absent = before
                 if name in base:
                     inner = _shape_of(shape, name, before) or _AS_A_WHOLE
-                    value = self._remaining(
+                    value = self._keep_remaining(
                         base[name], before, inner, structure.of_name(name), path / name
                     )
                 if not isinstance(value, Absent):
@@ -310,7 +310,10 @@ class _LocalMergeWalk:
                 return members
             return ABSENT
         if form == LIST and isinstance(live, list) and isinstance(base, list):
-            applied, there = _by_element(shape, base), _by_element(shape, live)
+            applied, there = (
+                _index_by_element(shape, base),
+                _index_by_element(shape, live),
+            )
             if applied is not None and there is not None:
                 return [
                     value for element, value in there.items() if element not in applied
@@ -362,7 +365,7 @@ def _retain(
     return {name: merged[name] for name in merged if name in wanted}
 
 
-def _by_element(shape: Shape, values: JSONArray) -> dict[str, JSON] | None:
+def _index_by_element(shape: Shape, values: JSONArray) -> dict[str, JSON] | None:
     """Return the elements of a list by their path elements.
 
     None where two have the same, or one has none.
@@ -401,10 +404,10 @@ def changed_members(
     """
     live = require_object("live", live)
     merged = require_object("merged", merged)
-    return as_object(_changed(live, merged, root_shape(schema, live)))
+    return as_object(_find_changes(live, merged, root_shape(schema, live)))
 
 
-def _changed(before: JSON, after: JSON, shape: Shape) -> JSON:
+def _find_changes(before: JSON, after: JSON, shape: Shape) -> JSON:
     if isinstance(before, dict) and isinstance(after, dict) and shape.form == MAP:
         members: JSONObject = {name: None for name in before if name not in after}
         for name, value in after.items():
@@ -413,10 +416,13 @@ def _changed(before: JSON, after: JSON, shape: Shape) -> JSON:
                 members[name] = value
             elif old is not value and not same(old, value):
                 inner = _shape_of(shape, name, value) or _AS_A_WHOLE
-                members[name] = _changed(old, value, inner)
+                members[name] = _find_changes(old, value, inner)
         return members
     if isinstance(before, list) and isinstance(after, list) and shape.form == LIST:
-        of_before, of_after = _by_element(shape, before), _by_element(shape, after)
+        of_before, of_after = (
+            _index_by_element(shape, before),
+            _index_by_element(shape, after),
+        )
         if of_before is None or of_after is None:
             return after
         elements: JSONArray = []
@@ -425,7 +431,7 @@ def _changed(before: JSON, after: JSON, shape: Shape) -> JSON:
             if isinstance(old, Absent):
                 elements.append(value)
             elif not same(old, value):
-                content = as_object(_changed(old, value, shape.of_element(value)))
+                content = as_object(_find_changes(old, value, shape.of_element(value)))
                 obj = as_object(value)
                 keys = {name: obj[name] for name in shape.keys if name in obj}
                 elements.append({**content, **keys})

@@ -40,15 +40,17 @@ class OwnedPlace:
         """Return the place of a member, or this one if it is in an atomic value."""
         if self._shape.form != MAP:
             return self
-        return self._below(field_element(name), self._shape.of_name(name, value))
+        return self._step_below(field_element(name), self._shape.of_name(name, value))
 
     def item(self, value: JSON) -> OwnedPlace:
         """Return the place of an element, or this one if it is in an atomic value."""
         if self._shape.form != LIST:
             return self
-        return self._below(self._shape.element(value), self._shape.of_element(value))
+        return self._step_below(
+            self._shape.element(value), self._shape.of_element(value)
+        )
 
-    def _below(self, element: str, shape: Shape) -> OwnedPlace:
+    def _step_below(self, element: str, shape: Shape) -> OwnedPlace:
         subsets: list[FieldSet] = []
         reached: list[bool] = []
         for each in self._subsets:

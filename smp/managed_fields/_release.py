@@ -45,7 +45,7 @@ def release(
         if owner.operation == APPLY:
             released = server_side_apply(
                 released,
-                _nothing_but_names(released, owner.subresource),
+                _keep_names(released, owner.subresource),
                 schema,
                 manager=manager,
                 force=True,
@@ -66,7 +66,7 @@ def release(
     return managed.written_to(released)
 
 
-def _nothing_but_names(obj: JSONObject, subresource: str) -> JSONObject:
+def _keep_names(obj: JSONObject, subresource: str) -> JSONObject:
     """Return a configuration that applies nothing to the object."""
     metadata = as_object(obj.get("metadata"))
     names: JSONObject = {name: metadata[name] for name in _NAMES if name in metadata}

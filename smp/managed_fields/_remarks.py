@@ -176,7 +176,7 @@ def stock_remark(
         if remedy.means not in means:
             continue
         try:
-            before = _after_first(remedy, live, schema, apply)
+            before = _apply_remedy(remedy, live, schema, apply)
         except SmpError:
             continue
         if refusals_of(live, before, schema):
@@ -205,7 +205,7 @@ def _answer(
     return Remark(path, f"refuses the object: {'; '.join(refusals)}", None)
 
 
-def _after_first(
+def _apply_remedy(
     remedy: Remedy, live: JSONObject, schema: Schema, apply: StockApply
 ) -> JSONObject:
     """Return the object after what a remedy does before the apply."""
@@ -268,7 +268,7 @@ def _remedies(
                 left_over = removed(configuration, schema, fields)
                 body = as_object(drop_emptied(configuration, left_over))
                 found.append(Remedy("drop", owner.manager, body, chosen, manager))
-    taking = _taking(attempt, schema, chosen, changed)
+    taking = _find_taking(attempt, schema, chosen, changed)
     if taking is not None:
         found.append(taking)
     forced = [msgspec.structs.replace(remedy, force=True) for remedy in found]
@@ -290,7 +290,7 @@ def _remedies(
     yield Remedy("patch", manager, patch, chosen, manager, force=True)
 
 
-def _taking(
+def _find_taking(
     attempt: Attempt,
     schema: Schema,
     chosen: JSONObject,

@@ -323,10 +323,10 @@ class _ServerSideApply:
             unions = self.unions
         except UnionError:
             # A server that knows no unions says first what others own.
-            self._merged(self.applied, entries.copy(), force=force)
+            self._merge_into(self.applied, entries.copy(), force=force)
             raise
         try:
-            new = self._merged(
+            new = self._merge_into(
                 unions.applied, entries, force=force, normalize=unions.normalized
             )
         except ApplyConflictError as error:
@@ -352,7 +352,7 @@ class _ServerSideApply:
         new = as_stored(new, self.old, self.schema, profile=self.applier.profile)
         return put_at_rest(new, self.schema, self.old)
 
-    def _merged(
+    def _merge_into(
         self,
         applied: JSONObject,
         entries: ManagedFields,

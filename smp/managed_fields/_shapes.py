@@ -211,22 +211,24 @@ class Shapes:
         key = (type_, field, inherited)
         shape = self._known.get(key)
         if shape is None:
-            shape = self._made(type_, field, inherited)
+            shape = self._make_shape(type_, field, inherited)
             self._known[key] = shape
         return shape
 
-    def _made(self, type_: Type, field: Field | None, inherited: Field | None) -> Shape:
+    def _make_shape(
+        self, type_: Type, field: Field | None, inherited: Field | None
+    ) -> Shape:
         if isinstance(type_, ScalarType):
             return Shape(SCALAR, self, type_)
         if isinstance(type_, ListType):
-            return self._of_list(type_, field, inherited)
+            return self._make_list_shape(type_, field, inherited)
         if isinstance(type_, ObjectType):
-            return self._of_object(type_, field, inherited)
+            return self._make_object_shape(type_, field, inherited)
         if isinstance(type_, AnyType):
             return Shape(DEDUCED, self)
         raise unknown_field()
 
-    def _of_list(
+    def _make_list_shape(
         self, type_: ListType, field: Field | None, inherited: Field | None
     ) -> Shape:
         """Go: schemaconv.getListElementRelationship."""
@@ -240,7 +242,7 @@ class Shapes:
             return Shape(LIST, self, type_, keys=keys, inherited=inherited)
         return Shape(ATOMIC_LIST, self, type_, inherited=inherited)
 
-    def _of_object(
+    def _make_object_shape(
         self, type_: ObjectType, field: Field | None, inherited: Field | None
     ) -> Shape:
         # Go: schema.Schema.Resolve. The field may have another map type than the type.

@@ -241,7 +241,10 @@ class _Run:
     ) -> State:
         if step.verb == "migrate":
             found = migrate(
-                _existing(current), step.body, self._schema, serving=self._serving
+                _prepare_existing(current),
+                step.body,
+                self._schema,
+                serving=self._serving,
             )
             return State(step, found, found is not current)
         if step.verb == "kubectl apply":
@@ -250,7 +253,7 @@ class _Run:
             return self._apply(current, step, now)
         if step.verb == "release":
             found = release(
-                _existing(current),
+                _prepare_existing(current),
                 self._schema,
                 step.manager,
                 serving=self._serving,
@@ -259,7 +262,7 @@ class _Run:
             return State(step, found, found is not current)
         update = update_object(
             current,
-            self._written(current, step),
+            self._write(current, step),
             self._schema,
             manager=step.manager,
             subresource=_SCALE if step.verb == "scale" else step.subresource,
@@ -288,7 +291,7 @@ class _Run:
                 raise ObjectError(problem, code="wrong-type", path=violation.path)
         return State(step, result.object, result.changed, result.warnings)
 
-    def _written(self, current: JSONObject | None, step: Step) -> JSONObject:
+    def _write(self, current: JSONObject | None, step: Step) -> JSONObject:
         """Return what an update or a patch makes of the object."""
         if step.verb == "update":
             return as_plain_object("the body", step.body)
@@ -300,7 +303,7 @@ class _Run:
                 last_applied_configuration(current), modified, current, self._schema
             )
             return strategic.apply_patch(current, patch, self._schema)
-        old = _existing(current)
+        old = _prepare_existing(current)
         if step.verb == "scale":
             if type(step.body) is not int:
                 raise ObjectError(
@@ -340,7 +343,7 @@ class _Run:
         saveLastApplyAnnotationIfNecessary and migrateToSSAIfNecessary.
         """
         first = self._apply(current, step, now)
-        found = _existing(first.object)
+        found = _prepare_existing(first.object)
         annotations = as_object(_metadata(found).get("annotations"))
         if LAST_APPLIED not in annotations:
             return first
@@ -360,7 +363,7 @@ class _Run:
                 "metadata": {**names, **as_object(as_object(kept).get("metadata"))},
             }
             saving = Step(_ANNOTATION_MANAGER, annotation)
-            found = _existing(self._apply(found, saving, now).object)
+            found = _prepare_existing(self._apply(found, saving, now).object)
         managers = owners_of_fields(found, _ANNOTATION, operation=UPDATE)
         upgraded = upgrade(
             found,
@@ -377,7 +380,7 @@ def _metadata(obj: JSONObject) -> JSONObject:
     return as_object(obj.get("metadata"))
 
 
-def _existing(obj: JSONObject | None) -> JSONObject:
+def _prepare_existing(obj: JSONObject | None) -> JSONObject:
     if obj is None:
         raise ObjectError("the object is not found", code="not-found")
     return obj

@@ -52,7 +52,7 @@ def update_object(  # what a request says
     """
     is_custom = not is_typed(schema)
     before = live or {}
-    new = share_object(_of_kind(new, schema), before)
+    new = share_object(_set_kind(new, schema), before)
     if new is live:
         # Nothing is asked for; a stored object is not decoded anew.
         return Update(new)
@@ -95,7 +95,7 @@ def update_object(  # what a request says
     return replace(update, object=with_former_times(live, at_rest))
 
 
-def _of_kind(new: JSONObject, schema: Schema) -> JSONObject:
+def _set_kind(new: JSONObject, schema: Schema) -> JSONObject:
     """Return an object of the kind of the path, which one without a kind is of.
 
     Go: endpoints/handlers, the decoders. Raises ObjectError.

@@ -69,7 +69,9 @@ def _record(report: ObjectReport) -> JSONObject:
         "patch": report.patch,
     }
     record |= {name: value for name, value in versions.items() if value is not None}
-    record["findings"] = [_finding(finding, report) for finding in report.findings]
+    record["findings"] = [
+        _print_finding(finding, report) for finding in report.findings
+    ]
     record["causes"] = [_cause(cause) for cause in report.causes]
     record["notes"] = [*report.notes]
     return record | report.details
@@ -84,7 +86,7 @@ def _place(place: Place | None) -> JSONObject:
     return {"file": place.file, **known}
 
 
-def _finding(finding: Finding, report: ObjectReport) -> JSON:
+def _print_finding(finding: Finding, report: ObjectReport) -> JSON:
     record: JSONObject = {
         "code": finding.code,
         "origin": finding.origin,

@@ -147,7 +147,7 @@ def _lines(report: ObjectReport) -> Iterator[str]:
         yield ""
     for finding in report.findings:
         if finding.origin != "failure":
-            yield _finding(finding)
+            yield _print_finding(finding)
     # What stays as it is needs no review, and the annotation repeats the manifest.
     changes = [
         cause
@@ -191,7 +191,7 @@ def _row(cause: Cause) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _finding(finding: Finding) -> str:
+def _print_finding(finding: Finding) -> str:
     where = f"{_code(str(finding.path))}: " if finding.path.steps else ""
     sentence = _escape(cut(printable(finding.sentence), _LONGEST_LINE))
     text = (

@@ -114,7 +114,7 @@ class Catalog:
 
         Raises SchemaError and DepthError.
         """
-        compiled = _compiled(plain_document(documents))
+        compiled = _compile_documents(plain_document(documents))
         return cls(compiled.kinds, compiled.types.get, source="OpenAPI")
 
     @classmethod
@@ -155,7 +155,7 @@ class Catalog:
         )
 
         document = generate(read_sources(paths), profile=profile)
-        compiled = _compiled(document)
+        compiled = _compile_documents(document)
         load = _chain(compiled.types.get, kubernetes().load)
         return cls(compiled.kinds, load, source="Go")
 
@@ -314,7 +314,7 @@ def kubernetes(
     # A catalog is shared by all callers, so that its types are linked once.
     if overlay is ABSENT:
         return _add_bundled_overlay(minor)
-    catalog = _as_published(minor)
+    catalog = _load_published(minor)
     return catalog if overlay is None else catalog.with_overlay(overlay)
 
 
@@ -380,17 +380,17 @@ def versions() -> tuple[str, ...]:
 
 
 @cache
-def _bundled(minor: str) -> Catalog:
+def _read_minor(minor: str) -> Catalog:
     return read_compiled(read_bundled_file(f"{minor}{_SUFFIX}"), version=minor)
 
 
 def _load_bundled(minor: str, name: str) -> TypeDocument | None:
-    return _bundled(minor).load(name)
+    return _read_minor(minor).load(name)
 
 
 @cache
-def _as_published(minor: str) -> Catalog:
-    catalog = _bundled(minor)
+def _load_published(minor: str) -> Catalog:
+    catalog = _read_minor(minor)
     # This loader is pickled as the version, not as the texts of all types.
     load = partial(_load_bundled, minor)
     return Catalog(catalog._kinds, load, source=catalog.source, version=minor)  # noqa: SLF001  # a class of this module
@@ -398,7 +398,7 @@ def _as_published(minor: str) -> Catalog:
 
 @cache
 def _add_bundled_overlay(minor: str) -> Catalog:
-    catalog = _as_published(minor)
+    catalog = _load_published(minor)
     overlay = bundled_overlay()
     return catalog._overlaid(overlay, source=catalog.source)  # noqa: SLF001  # a class of this module
 
@@ -410,7 +410,7 @@ def compile_openapi(document: JSON, *, source: str) -> bytes:
     Equal documents give equal bytes. ``source`` becomes the source of the catalog.
     Raises SchemaError and DepthError.
     """
-    return _pack(_compiled(plain_document(document)), source, [])
+    return _pack(_compile_documents(plain_document(document)), source, [])
 
 
 @bounded("the CustomResourceDefinition")
@@ -425,7 +425,7 @@ def compile_definitions(documents: JSON, *, source: str = "") -> bytes:
     return _pack(compiled, source, [*crd.definitions(plain)])
 
 
-def _compiled(documents: JSON) -> Compiled:
+def _compile_documents(documents: JSON) -> Compiled:
     # Most catalogs are read compiled, and loading this takes longer.
     from smp.schema.sources.openapi import compile_documents  # noqa: PLC0415
 
@@ -433,7 +433,7 @@ def _compiled(documents: JSON) -> Compiled:
 
 
 def _compile_definitions(documents: JSON) -> Compiled:
-    compiled = _compiled(crd.to_openapi(documents))
+    compiled = _compile_documents(crd.to_openapi(documents))
     for name in compiled.kinds.values():
         type_ = compiled.types[name]
         if isinstance(type_, dict):

@@ -60,7 +60,7 @@ class Descriptions:
 
     def of_type(self, name: str) -> TypeDescription:
         """Describe a type by its name; one that is not known has an empty text."""
-        return self._described({"$ref": f"/{name}"}, is_required=False)
+        return self._describe({"$ref": f"/{name}"}, is_required=False)
 
     def of_field(self, parent: TypeDescription, name: str) -> TypeDescription:
         """Describe a field of an object, of a list's elements, or of a map (``*``)."""
@@ -72,16 +72,16 @@ class Descriptions:
                 properties = as_object(schema.get("properties"))
                 if name in properties:
                     is_required = any(name in names for names in required)
-                    return self._described(properties[name], is_required=is_required)
+                    return self._describe(properties[name], is_required=is_required)
             # The keys of a map are free: any name is that of a value.
             for schema in schemas:
                 if isinstance(schema.get("additionalProperties"), dict):
                     values = schema["additionalProperties"]
-                    return self._described(values, is_required=False)
+                    return self._describe(values, is_required=False)
             schemas = self._inner(schemas, "items", followed)
         return TypeDescription()
 
-    def _described(self, schema: JSON, *, is_required: bool) -> TypeDescription:
+    def _describe(self, schema: JSON, *, is_required: bool) -> TypeDescription:
         own = as_object(schema)
         # Types may refer to themselves: each is followed once.
         followed: set[str] = set()
@@ -124,8 +124,8 @@ class Descriptions:
         name = as_text(schema.get("$ref")).rpartition("/")[2]
         if name and name not in followed:
             followed.add(name)
-            if name not in self._schemas and name in _bundled():
-                self._schemas[name] = msgspec.json.decode(_bundled()[name])
+            if name not in self._schemas and name in _load_bundled():
+                self._schemas[name] = msgspec.json.decode(_load_bundled()[name])
             yield from self._all_of(as_object(self._schemas.get(name)), followed)
         for part in as_list(schema.get("allOf")):
             yield from self._all_of(as_object(part), followed)
@@ -133,12 +133,12 @@ class Descriptions:
 
 def describe(name: str) -> JSONObject:
     """Return what is bundled of the schema of a built-in type, or an empty object."""
-    text = _bundled().get(name)
+    text = _load_bundled().get(name)
     return msgspec.json.decode(text) if text else {}
 
 
 @cache
-def _bundled() -> dict[str, str]:
+def _load_bundled() -> dict[str, str]:
     lines = zlib.decompress(read_bundled_file(FILE)).decode().split("\n")
     return dict(line.split("\t", 1) for line in lines)
 

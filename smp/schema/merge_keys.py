@@ -27,19 +27,19 @@ def _add_key(
     document: TypeDocument, names: list[str], key: str, types: Types
 ) -> TypeDocument:
     """Return the document of a type with the list at a path below it."""
-    members = _as_members(document, types)
+    members = _resolve_members(document, types)
     if "items" in members:
-        items = _add_key(_as_document(members["items"]), names, key, types)
+        items = _add_key(_require_document(members["items"]), names, key, types)
         return {**members, "items": items}
     name = names[0].removesuffix(_LIST)
     fields = as_object(members.get("fields"))
     if name not in fields and not members.get("any"):
         raise SchemaError(f"the schema has no field {name!r} to merge by {key!r}")
-    field = _as_document(fields.get(name, "any"))
+    field = _require_document(fields.get(name, "any"))
     facets: JSONObject = {}
     if isinstance(field, dict) and "is" in field:
-        facets, field = field, _as_document(field["is"])
-    of_list = _as_members(field, types)
+        facets, field = field, _require_document(field["is"])
+    of_list = _resolve_members(field, types)
     if "items" not in of_list:
         if not of_list.get("any") and (len(names) == 1 or names[0] != name):
             raise SchemaError(f"the field {name!r} is no list to merge by {key!r}")
@@ -53,11 +53,11 @@ def _add_key(
     return {**members, "fields": {**fields, name: facets}}
 
 
-def _as_document(value: object) -> TypeDocument:
+def _require_document(value: object) -> TypeDocument:
     return value if isinstance(value, (str, dict)) else "any"
 
 
-def _as_members(document: TypeDocument, types: Types) -> JSONObject:
+def _resolve_members(document: TypeDocument, types: Types) -> JSONObject:
     """Return the document of a type as an object, and that of its reference."""
     if isinstance(document, str) and document.startswith("#"):
         document = types.resolve(document[1:])[1]

@@ -515,7 +515,7 @@ class Sides:
         side = self.first_side
         element, pairing = self.values[side], self.pairing
         if pairing is None or pairing.is_unique or not self._is_second(pairing, side):
-            return self._named_step(side)
+            return self._make_step(side)
         # No key tells it from the first element of its keys.
         index = self.indexes[side]
         is_indexed = any(self.indexes[each] >= 0 for each in self.roles.indexed)
@@ -525,7 +525,7 @@ class Sides:
         key = element.get(pairing.names[0])
         return Element(behind + index, pairing.names[0], key)
 
-    def _named_step(self, side: int) -> Step:
+    def _make_step(self, side: int) -> Step:
         """Return the step of an element by the keys that tell it from others."""
         element, pairing = self.values[side], self.pairing
         names = () if pairing is None else pairing.names

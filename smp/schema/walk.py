@@ -200,10 +200,10 @@ class Counterpart:
         if parent is None:
             return self._document
         if place not in self._values:
-            self._values[place] = self._below(self.at(parent), parent, place)
+            self._values[place] = self._read_below(self.at(parent), parent, place)
         return self._values[place]
 
-    def _below(
+    def _read_below(
         self, above: JSON | Absent, parent: Place, place: Place
     ) -> JSON | Absent:
         if place.index < 0:

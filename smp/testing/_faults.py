@@ -174,7 +174,9 @@ def invalid_error(_verb: str, _target: Target, message: str) -> SmpError:
     return InvalidError((forbidden(_SPEC, detail),))
 
 
-def _worded(error: type[SmpError], text: str) -> Callable[[str, Target, str], SmpError]:
+def _make_error(
+    error: type[SmpError], text: str
+) -> Callable[[str, Target, str], SmpError]:
     """Return what makes an error whose text does not depend on the request."""
 
     def make(_verb: str, _target: Target, message: str) -> SmpError:
@@ -185,30 +187,32 @@ def _worded(error: type[SmpError], text: str) -> Callable[[str, Target, str], Sm
 
 # The texts are those of Go's apierrors where it has one for the status.
 _ERRORS: Final[Mapping[int, Callable[[str, Target, str], SmpError]]] = {
-    400: _worded(StatusError, "the server rejected our request for an unknown reason"),
-    401: _worded(UnauthorizedError, "Unauthorized"),
+    400: _make_error(
+        StatusError, "the server rejected our request for an unknown reason"
+    ),
+    401: _make_error(UnauthorizedError, "Unauthorized"),
     403: forbidden_error,
     404: not_found_error,
-    405: _worded(
+    405: _make_error(
         MethodNotAllowedError,
         "the server does not allow this method on the requested resource",
     ),
     409: conflict_error,
-    410: _worded(
+    410: _make_error(
         _ExpiredError, "The provided resource version is too old to be served."
     ),
-    413: _worded(TooLargeError, "limit is 3145728"),
-    415: _worded(
+    413: _make_error(TooLargeError, "limit is 3145728"),
+    415: _make_error(
         UnsupportedMediaTypeError,
         "the body of the request was in an unknown format",
     ),
     422: invalid_error,
-    429: _worded(TooManyRequestsError, "too many requests, please try again later"),
-    500: _worded(InternalError, "Internal error occurred: the test wants it"),
-    503: _worded(
+    429: _make_error(TooManyRequestsError, "too many requests, please try again later"),
+    500: _make_error(InternalError, "Internal error occurred: the test wants it"),
+    503: _make_error(
         _UnavailableError, "the server is currently unable to handle the request"
     ),
-    504: _worded(
+    504: _make_error(
         DeadlineError,
         "Timeout: request did not complete within requested timeout"
         " - context deadline exceeded",

@@ -44,8 +44,8 @@ class ServerProcess:
     def stop(self) -> None:
         """End the process; a second time does nothing."""
         # The end of its input ends it; what it still answers is not read.
-        _opened(self._process.stdin).close()
-        _opened(self._process.stdout).close()
+        _open(self._process.stdin).close()
+        _open(self._process.stdout).close()
         self._process.wait()
 
     def _exchange(self, message: Any) -> Any:
@@ -53,10 +53,10 @@ class ServerProcess:
         operations, answers = self._process.stdin, self._process.stdout
         with self._lock:
             try:
-                _opened(operations).write(pickle.dumps(message))
-                _opened(operations).flush()
+                _open(operations).write(pickle.dumps(message))
+                _open(operations).flush()
                 # From our own process.
-                error, value = pickle.load(_opened(answers))  # noqa: S301
+                error, value = pickle.load(_open(answers))  # noqa: S301
             except (OSError, EOFError, ValueError):  # ValueError: the pipe was closed
                 raise KubernetesApiError("the API server is not running") from None
         if error:
@@ -64,7 +64,7 @@ class ServerProcess:
         return value
 
 
-def _opened(stream: IO[bytes] | None) -> IO[bytes]:
+def _open(stream: IO[bytes] | None) -> IO[bytes]:
     if stream is None:
         raise KubernetesApiError("the API server is not running")
     return stream

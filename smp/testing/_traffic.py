@@ -133,7 +133,7 @@ class Traffic:
             # The body tells the name of a new object, and the test what was sent.
             while (await receive_and_note()).get("more_body", False):
                 pass
-            target = _named(target, verb, bytes(content))
+            target = _name_target(target, verb, bytes(content))
             response = fault.response(verb, target)
             await response(scope, receive, send_and_note)
         finally:
@@ -206,7 +206,7 @@ def _verb(scope: Scope, target: Target) -> str:
     return verb
 
 
-def _named(target: Target, verb: str, content: bytes) -> Target:
+def _name_target(target: Target, verb: str, content: bytes) -> Target:
     """Return the target of a new object with the name that its body has."""
     if verb != "create":
         return target

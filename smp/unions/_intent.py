@@ -135,15 +135,15 @@ class Intents:
 
     def at(self, place: Place) -> Intent:
         """Return what the request asks for at a place."""
-        return UpdateIntent(place) if self.whole else self._of_patch(place)
+        return UpdateIntent(place) if self.whole else self._find_in_patch(place)
 
-    def _of_patch(self, place: Place) -> PatchIntent:
+    def _find_in_patch(self, place: Place) -> PatchIntent:
         parent = place.parent
         if parent is None:
             return self._root
         intent = self._intents.get(place)
         if intent is None:
-            above = self._of_patch(parent)
+            above = self._find_in_patch(parent)
             if place.index < 0:
                 field = parent.node.type.field(place.name)
                 intent = above.member(place.name, field)

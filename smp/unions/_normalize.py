@@ -125,7 +125,7 @@ class NormalizationRule(Rule):
             return new
         now = facts.situation(old, new)
         if self._applied and profile is SMD:
-            return self._as_applied(place, new, facts.union)
+            return self._keep_applied(place, new, facts.union)
         row = first_rule(profile, now)
         if row.action is Action.LEAVE:
             return new
@@ -142,7 +142,7 @@ class NormalizationRule(Rule):
         if row.action is Action.RESTORE:
             for name, value in wanted.items():
                 if not isinstance(value, Absent):
-                    wanted[name] = self._normalized_again(place, name, value)
+                    wanted[name] = self._normalize_again(place, name, value)
         if facts.discriminator in wanted and place.is_keyed_by(facts.discriminator):
             # Another key would make another element of it; validation fails.
             return new
@@ -155,9 +155,9 @@ class NormalizationRule(Rule):
                 for name, value in wanted.items()
                 if value is ABSENT and same(before.get(name, ABSENT), new[name])
             }
-        return self._with_outcome(place, new, facts.union, wanted, row, intent)
+        return self._put_outcome(place, new, facts.union, wanted, row, intent)
 
-    def _as_applied(
+    def _keep_applied(
         self, place: Place, new: JSONObject, union: UnionGroup
     ) -> JSONObject:
         """Keep the one member that the applied configuration sets.
@@ -173,9 +173,9 @@ class NormalizationRule(Rule):
             name: ABSENT for name in union.names if name in new and name not in chosen
         }
         wanted.update(_discriminator_for(chosen[0], union, SMD))
-        return self._with_outcome(place, new, union, wanted, _APPLIED, intent)
+        return self._put_outcome(place, new, union, wanted, _APPLIED, intent)
 
-    def _normalized_again(self, place: Place, name: str, restored: JSON) -> JSON:
+    def _normalize_again(self, place: Place, name: str, restored: JSON) -> JSON:
         """Normalize a member that comes back from the old object.
 
         Only its return is recorded as a change, as it came back.
@@ -192,7 +192,7 @@ class NormalizationRule(Rule):
         self.problems.extend(rule.problems)
         return result
 
-    def _with_outcome(
+    def _put_outcome(
         self,
         place: Place,
         new: JSONObject,

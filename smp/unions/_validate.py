@@ -119,7 +119,7 @@ class ValidationRule(Rule):
             return
         path = place.path
         for violation in violations:
-            self.violations.append(_placed(violation, path))
+            self.violations.append(_place_violation(violation, path))
 
 
 class ContradictionRule(Rule):
@@ -144,11 +144,13 @@ class ContradictionRule(Rule):
                     desired = self._configuration.at(place)
                     if isinstance(desired, dict):
                         for violation in contradictions_of(union, desired):
-                            self.violations.append(_placed(violation, place.path))
+                            self.violations.append(
+                                _place_violation(violation, place.path)
+                            )
         return True
 
 
-def _placed(violation: Violation, path: Path) -> Violation:
+def _place_violation(violation: Violation, path: Path) -> Violation:
     """Return the violation of an object at a path; it may name what is above it."""
     if PARENT not in violation.path.steps:
         return violation.below(path)
@@ -177,7 +179,7 @@ def violations_of(
         # What Go takes for unset never reaches the validation of a server.
         obj = _drop_zero_values(facts, obj, type_)
     if profile is KEP_1027 and facts.discriminator:
-        return _by_discriminator(facts, old, obj)
+        return _judge_discriminator(facts, old, obj)
     if profile is KEP_1027:
         # Without a discriminator KEP-1027 leaves them to Kubernetes' own validation.
         return _exactly_or_at_most_one(facts, _drop_zero_values(facts, obj, type_))
@@ -186,7 +188,7 @@ def violations_of(
         if facts.discriminator:
             return _members_of_value(facts, seen)
         return _exactly_or_at_most_one(facts, seen)
-    return _at_most_one(facts, obj)
+    return _judge_at_most_one(facts, obj)
 
 
 def _drop_zero_values(facts: UnionFacts, obj: JSONObject, type_: Type) -> JSONObject:
@@ -212,7 +214,7 @@ def _drop_zero_values(facts: UnionFacts, obj: JSONObject, type_: Type) -> JSONOb
     return {name: value for name, value in obj.items() if name not in unset}
 
 
-def _by_discriminator(
+def _judge_discriminator(
     facts: UnionFacts, old: JSONObject | None, obj: JSONObject
 ) -> list[Violation]:
     union = facts.union
@@ -307,7 +309,7 @@ def _surplus(
     return violations
 
 
-def _at_most_one(facts: UnionFacts, obj: JSONObject) -> list[Violation]:
+def _judge_at_most_one(facts: UnionFacts, obj: JSONObject) -> list[Violation]:
     # KEP-1027 of 2019: unions are "at most one"; "exactly one" is said elsewhere.
     union = facts.union
     members = facts.members_set(obj)

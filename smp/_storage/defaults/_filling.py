@@ -81,12 +81,12 @@ class _Step:
     def applied(self, obj: JSONObject, plan: Plan) -> JSONObject:
         """Return an object with what the row adds."""
         if not self.inside:
-            return self._applied(obj, plan)
+            return self._apply_row(obj, plan)
         before = as_object(obj.get(self.inside))
-        after = self._applied(before, plan)
+        after = self._apply_row(before, plan)
         return obj if after is before else {**obj, self.inside: after}
 
-    def _applied(self, obj: JSONObject, plan: Plan) -> JSONObject:
+    def _apply_row(self, obj: JSONObject, plan: Plan) -> JSONObject:
         for name, value in self.when.items():
             if as_text(obj.get(name)) != value:
                 return obj
@@ -156,11 +156,11 @@ class DefaultsInterest(Interest):
     def facts(self, type_: Type, keys: tuple[str, ...]) -> object | None:  # noqa: ARG002  # the interface's
         """Return the defaults of a type."""
         if isinstance(type_, ListType):
-            return self._of_elements(type_.items)
+            return self._read_element_facts(type_.items)
         if not isinstance(type_, ObjectType):
             return None
         if not type_.structured and type_.others is not None:
-            return self._of_elements(type_.others.type)
+            return self._read_element_facts(type_.others.type)
         published = default_table().published.get(type_.name, {})
         structs: JSONObject = {}
         scalars: JSONObject = {}
@@ -175,7 +175,7 @@ class DefaultsInterest(Interest):
             return None
         return TypeDefaults(_defaults(structs, type_), steps, _defaults(scalars, type_))
 
-    def _of_elements(self, type_: Type) -> object | None:
+    def _read_element_facts(self, type_: Type) -> object | None:
         # Maps of maps have what is in them; one of nothing but itself has no end.
         inner = type_
         for _ in range(MAX_LEVELS):

@@ -96,7 +96,7 @@ def host_network_ports(spec: JSONObject) -> JSONObject:
     if spec.get("hostNetwork") is not True:
         return spec
     for containers in ("containers", "initContainers"):
-        spec = _at(spec, (containers, "ports"), _add_host_port)
+        spec = _change_at(spec, (containers, "ports"), _add_host_port)
     return spec
 
 
@@ -116,13 +116,13 @@ def pod_ips(status: JSONObject) -> JSONObject:
     first = as_text(as_object(listed[0]).get("ip")) if listed else ""
     if single and (not listed or single != first):
         return {**status, "podIPs": [{"ip": single}]}
-    return _with(status, {"podIP": first}) if listed else status
+    return _set_members(status, {"podIP": first}) if listed else status
 
 
 def requests_from_limits(spec: JSONObject) -> JSONObject:
     """Request what is limited, in Pods but not in templates (Go: SetDefaults_Pod)."""
     for containers in ("containers", "initContainers"):
-        spec = _at(spec, (containers, "resources"), _add_requests)
+        spec = _change_at(spec, (containers, "resources"), _add_requests)
     return spec
 
 
@@ -179,8 +179,8 @@ def pod_level_resources(spec: JSONObject) -> JSONObject:
 
 def service(obj: JSONObject) -> JSONObject:
     """Fill in what depends on the type of a Service (Go: SetDefaults_Service)."""
-    obj = _at(obj, ("spec",), _service_spec)
-    return _at(obj, ("spec", "ports"), _add_target_port)
+    obj = _change_at(obj, ("spec",), _service_spec)
+    return _change_at(obj, ("spec", "ports"), _add_target_port)
 
 
 def load_balancer_ip_mode(obj: JSONObject) -> JSONObject:
@@ -190,7 +190,7 @@ def load_balancer_ip_mode(obj: JSONObject) -> JSONObject:
     """
     if as_text(as_object(obj.get("spec")).get("type")) != "LoadBalancer":
         return obj
-    return _at(obj, ("status", "loadBalancer", "ingress"), _add_ip_mode)
+    return _change_at(obj, ("status", "loadBalancer", "ingress"), _add_ip_mode)
 
 
 def _service_spec(spec: JSONObject) -> JSONObject:
@@ -216,7 +216,7 @@ def _service_spec(spec: JSONObject) -> JSONObject:
     if type_ == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is None:
         added["allocateLoadBalancerNodePorts"] = True
 
-    spec = _with(spec, added)
+    spec = _set_members(spec, added)
     if affinity == "None" and "sessionAffinityConfig" in spec:
         spec = {
             name: value
@@ -274,7 +274,7 @@ def pod_cidrs(spec: JSONObject) -> JSONObject:
     first = as_text(listed[0]) if listed else ""
     if single and (not listed or single != first):
         return {**spec, "podCIDRs": [single]}
-    return _with(spec, {"podCIDR": first}) if listed else spec
+    return _set_members(spec, {"podCIDR": first}) if listed else spec
 
 
 def limit_range_of_containers(item: JSONObject) -> JSONObject:
@@ -315,7 +315,9 @@ def replication_controller_labels(obj: JSONObject) -> JSONObject:
     if not labels:
         return obj
     if not as_object(obj.get("spec")).get("selector"):
-        obj = _at(obj, ("spec",), lambda spec: _with(spec, {"selector": labels}))
+        obj = _change_at(
+            obj, ("spec",), lambda spec: _set_members(spec, {"selector": labels})
+        )
     return _add_labels(obj, labels)
 
 
@@ -359,11 +361,11 @@ def volume_claim_template_kinds(spec: JSONObject) -> JSONObject:
 
     Go: Convert_apps_StatefulSetSpec_To_v1_StatefulSetSpec.
     """
-    return _at(spec, ("volumeClaimTemplates",), _as_claim)
+    return _change_at(spec, ("volumeClaimTemplates",), _claim_of)
 
 
-def _as_claim(template: JSONObject) -> JSONObject:
-    return _with(template, {"apiVersion": "v1", "kind": "PersistentVolumeClaim"})
+def _claim_of(template: JSONObject) -> JSONObject:
+    return _set_members(template, {"apiVersion": "v1", "kind": "PersistentVolumeClaim"})
 
 
 def job_counts(spec: JSONObject) -> JSONObject:
@@ -380,7 +382,7 @@ def job_counts(spec: JSONObject) -> JSONObject:
     if spec.get("backoffLimit") is None:
         each_index = spec.get("backoffLimitPerIndex") is not None
         added["backoffLimit"] = _MAX_INT32 if each_index else 6
-    return _with(spec, added)
+    return _set_members(spec, added)
 
 
 def job_pod_replacement_policy(spec: JSONObject) -> JSONObject:
@@ -413,7 +415,7 @@ def cpu_utilization(autoscaler: JSONObject) -> JSONObject:
     annotations = as_object(metadata.get("annotations"))
     if as_text(annotations.get("autoscaling.alpha.kubernetes.io/metrics")):
         return autoscaler
-    return _at(autoscaler, ("spec",), _add_utilization)
+    return _change_at(autoscaler, ("spec",), _add_utilization)
 
 
 def _add_utilization(spec: JSONObject) -> JSONObject:
@@ -470,7 +472,7 @@ def definition_names(names: JSONObject) -> JSONObject:
         added["singular"] = kind.lower()
     if kind and not names.get("listKind"):
         added["listKind"] = f"{kind}List"
-    return _with(names, added)
+    return _set_members(names, added)
 
 
 def definition_stored_versions(definition: JSONObject) -> JSONObject:
@@ -499,7 +501,7 @@ def device_request_count(request: JSONObject) -> JSONObject:
     added["allocationMode"] = mode
     if mode == "ExactCount" and not request.get("count"):
         added["count"] = 1
-    return _with(request, added)
+    return _set_members(request, added)
 
 
 RULES: Final[dict[str, Named]] = {
@@ -538,7 +540,7 @@ RULES: Final[dict[str, Named]] = {
 # --- changing objects without changing them in place ---
 
 
-def _with(obj: JSONObject, added: JSONObject) -> JSONObject:
+def _set_members(obj: JSONObject, added: JSONObject) -> JSONObject:
     """Return an object with other values for fields; itself where it has them.
 
     A value that is a list or an object counts as another one.
@@ -565,7 +567,7 @@ def _add_labels(obj: JSONObject, labels: JSONObject) -> JSONObject:
     return {**obj, "metadata": {**metadata, "labels": labels}}
 
 
-def _at(obj: JSONObject, path: tuple[str, ...], change: Named) -> JSONObject:
+def _change_at(obj: JSONObject, path: tuple[str, ...], change: Named) -> JSONObject:
     """Return an object with a change in the objects at a path of fields.
 
     The path goes on in each element of a list.
@@ -578,7 +580,9 @@ def _at(obj: JSONObject, path: tuple[str, ...], change: Named) -> JSONObject:
     for element in elements:
         after = element
         if isinstance(element, dict):
-            after = _at(element, path[1:], change) if path[1:] else change(element)
+            after = (
+                _change_at(element, path[1:], change) if path[1:] else change(element)
+            )
         differs = differs or after is not element
         changed.append(after)
     if not differs:

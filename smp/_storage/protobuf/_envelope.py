@@ -67,7 +67,7 @@ def decode(body: bytes, api_version: str, kind: str, limit: int) -> JSONObject:
     has more bytes in JSON than the limit. Go: protobuf.Serializer, Decode.
     """
     try:
-        envelope = _opened(body)
+        envelope = _open(body)
     except ProtobufError as error:
         raise ProtobufError(
             f"the object provided is unrecognized (must be of type {kind}):"
@@ -89,7 +89,7 @@ def decode(body: bytes, api_version: str, kind: str, limit: int) -> JSONObject:
     return {"apiVersion": found_version, "kind": found_kind, **as_object(value)}
 
 
-def _opened(body: bytes) -> _Envelope:
+def _open(body: bytes) -> _Envelope:
     """Return what the envelope has, and where its object is."""
     if not body:
         raise ProtobufError("empty data")

@@ -117,7 +117,8 @@ def autoscaler_to_v2(obj: JSONObject) -> JSONObject:
     metadata, annotations = _drop_annotations(obj)
 
     metrics = [
-        _to_v2(as_object(metric), _OF_SPEC) for metric in _listed(annotations, _METRICS)
+        _convert_to_v2(as_object(metric), _OF_SPEC)
+        for metric in _read_list(annotations, _METRICS)
     ]
     utilization = spec.pop("targetCPUUtilizationPercentage", None)
     if utilization is None and not metrics:
@@ -131,14 +132,14 @@ def autoscaler_to_v2(obj: JSONObject) -> JSONObject:
     spec["metrics"] = [*metrics]
     behavior = _read(annotations, _BEHAVIOR)
     if isinstance(behavior, dict):
-        spec["behavior"] = _from_internal(behavior)
+        spec["behavior"] = _convert_internal(behavior)
         if not spec["behavior"]:
             # Go moves one that has nothing to no field.
             del spec["behavior"]
 
     current = [
-        _to_v2(as_object(metric), _OF_STATUS)
-        for metric in _listed(annotations, _CURRENT_METRICS)
+        _convert_to_v2(as_object(metric), _OF_STATUS)
+        for metric in _read_list(annotations, _CURRENT_METRICS)
     ]
     # What Go always prints of a status, and what it does not.
     status = {"currentMetrics": None, "desiredReplicas": 0, **status}
@@ -155,7 +156,7 @@ def autoscaler_to_v2(obj: JSONObject) -> JSONObject:
         current = current or [cpu]
     if current:
         status["currentMetrics"] = [*current]
-    conditions = _listed(annotations, _CONDITIONS)
+    conditions = _read_list(annotations, _CONDITIONS)
     if conditions:
         status["conditions"] = conditions
     return _join(obj, "autoscaling/v2", metadata, spec, status)
@@ -175,7 +176,7 @@ def autoscaler_to_v1(obj: JSONObject) -> JSONObject:
         if resource.get("name") == "cpu" and utilization is not None:
             spec["targetCPUUtilizationPercentage"] = utilization
         else:
-            others.append(_to_v1(as_object(metric), _OF_SPEC))
+            others.append(_convert_to_v1(as_object(metric), _OF_SPEC))
     if others:
         added[_METRICS] = encode(others).decode()
     if "behavior" in spec:
@@ -191,7 +192,9 @@ def autoscaler_to_v1(obj: JSONObject) -> JSONObject:
         if resource.get("name") == "cpu" and utilization is not None:
             status["currentCPUUtilizationPercentage"] = utilization
     if current:
-        shown: JSON = [_to_v1(as_object(metric), _OF_STATUS) for metric in current]
+        shown: JSON = [
+            _convert_to_v1(as_object(metric), _OF_STATUS) for metric in current
+        ]
         added[_CURRENT_METRICS] = encode(shown).decode()
     if "conditions" in status:
         added[_CONDITIONS] = encode(status.pop("conditions")).decode()
@@ -239,12 +242,14 @@ def _read(annotations: JSONObject, name: str) -> JSON:
         return None
 
 
-def _listed(annotations: JSONObject, name: str) -> list[JSON]:
+def _read_list(annotations: JSONObject, name: str) -> list[JSON]:
     value = _read(annotations, name)
     return value if isinstance(value, list) else []
 
 
-def _to_v2(metric: JSONObject, members: dict[str, dict[str, tuple[str, ...]]]) -> JSON:
+def _convert_to_v2(
+    metric: JSONObject, members: dict[str, dict[str, tuple[str, ...]]]
+) -> JSON:
     converted: JSONObject = {"type": metric.get("type", "")}
     for kind, of_kind in members.items():
         if not isinstance(metric.get(kind), dict):
@@ -275,7 +280,9 @@ def _target_type(kind: str, target: JSONObject) -> str:
     return "Value" if "value" in target else "AverageValue"
 
 
-def _to_v1(metric: JSONObject, members: dict[str, dict[str, tuple[str, ...]]]) -> JSON:
+def _convert_to_v1(
+    metric: JSONObject, members: dict[str, dict[str, tuple[str, ...]]]
+) -> JSON:
     converted: JSONObject = {"type": metric.get("type", "")}
     for kind, of_kind in members.items():
         if not isinstance(metric.get(kind), dict):
@@ -295,7 +302,7 @@ def _internal_behavior(behavior: JSONObject) -> JSONObject:
     """Return a behavior as Go prints its internal type, which has no JSON names."""
     internal: JSONObject = {}
     for name in ("ScaleUp", "ScaleDown"):
-        rules = behavior.get(_of_json(name))
+        rules = behavior.get(_make_json_name(name))
         if not isinstance(rules, dict):
             internal[name] = None
             continue
@@ -310,21 +317,21 @@ def _internal_behavior(behavior: JSONObject) -> JSONObject:
 
 
 def _add_fields(value: JSONObject, names: tuple[str, ...]) -> JSONObject:
-    return {name: value.get(_of_json(name)) for name in names}
+    return {name: value.get(_make_json_name(name)) for name in names}
 
 
-def _of_json(name: str) -> str:
+def _make_json_name(name: str) -> str:
     return name[0].lower() + name[1:]
 
 
-def _from_internal(value: JSON) -> JSON:
+def _convert_internal(value: JSON) -> JSON:
     """Return what Go printed of internal types with names of JSON, without nulls."""
     if isinstance(value, list):
-        return [_from_internal(element) for element in value]
+        return [_convert_internal(element) for element in value]
     if not isinstance(value, dict):
         return value
     return {
-        _of_json(name): _from_internal(member)
+        _make_json_name(name): _convert_internal(member)
         for name, member in value.items()
         if name and member is not None
     }

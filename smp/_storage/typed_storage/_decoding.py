@@ -64,10 +64,10 @@ def find_decoding_problem(
     struct = storage_plan(schema.types).root(schema.type).struct
     if struct is None:
         return ""
-    return _of_struct(obj, ABSENT if old is None else old, struct, MAX_LEVELS)
+    return _check_struct(obj, ABSENT if old is None else old, struct, MAX_LEVELS)
 
 
-def _of_struct(
+def _check_struct(
     value: JSONObject, old: JSON | Absent, struct: Struct, levels: int
 ) -> str:
     if not levels:
@@ -79,20 +79,20 @@ def _of_struct(
             continue
         member = struct.members.get(name) or struct.member(name)
         if member is not None and member.type.form in _LOOKED_AT:
-            problem = _of_value(content, was, member.type, levels - 1)
+            problem = _check_value(content, was, member.type, levels - 1)
             if problem:
                 return problem
     return ""
 
 
-def _of_value(value: JSON, old: JSON | Absent, type_: GoType, levels: int) -> str:
+def _check_value(value: JSON, old: JSON | Absent, type_: GoType, levels: int) -> str:
     if not levels:
         raise RecursionError
     form = type_.form
     if form == QUANTITY:
         return quantity_problem(value)
     if form == INT_OR_STRING:
-        return _of_int_or_string(value)
+        return _check_int_or_string(value)
     if form == TIME:
         return time_problem(value)
     if form == MICRO_TIME:
@@ -101,7 +101,7 @@ def _of_value(value: JSON, old: JSON | Absent, type_: GoType, levels: int) -> st
         return bytes_problem(value)
     if isinstance(value, dict):
         if type_.struct is not None:
-            return _of_struct(value, old, type_.struct, levels)
+            return _check_struct(value, old, type_.struct, levels)
         contents = [*value.values()]
     elif isinstance(value, list):
         contents = value
@@ -114,13 +114,13 @@ def _of_value(value: JSON, old: JSON | Absent, type_: GoType, levels: int) -> st
         for content in contents:
             if id(content) in shared:
                 continue
-            problem = _of_value(content, ABSENT, type_.inner, levels - 1)
+            problem = _check_value(content, ABSENT, type_.inner, levels - 1)
             if problem:
                 return problem
     return ""
 
 
-def _of_int_or_string(value: JSON) -> str:
+def _check_int_or_string(value: JSON) -> str:
     """Go: json.UnmarshalTypeError."""
     if value is None or isinstance(value, str) or type(value) is int:
         return ""

@@ -278,9 +278,9 @@ class StoragePlan:
                 inner.zero = []
             found.inner = inner
             return found
-        return self._named(type_)
+        return self._find_named_type(type_)
 
-    def _named(self, type_: ObjectType) -> GoType:
+    def _find_named_type(self, type_: ObjectType) -> GoType:
         """Return what happens to an object of a type, which is kept."""
         with self._lock:
             found = self._objects.get(type_) or self._begun.get(type_)
@@ -288,7 +288,7 @@ class StoragePlan:
                 return found
             is_outermost = not self._begun
             try:
-                found = self._worked_out(type_)
+                found = self._make_type(type_)
                 if is_outermost:
                     self._objects.update(self._begun)
                 return found
@@ -297,7 +297,7 @@ class StoragePlan:
                 if is_outermost:
                     self._begun.clear()
 
-    def _worked_out(self, type_: ObjectType) -> GoType:
+    def _make_type(self, type_: ObjectType) -> GoType:
         package, _, name = type_.name.rpartition(".")
         facts = go_types().get(package, {}).get(name)
         if facts is None:

@@ -240,7 +240,7 @@ def _apply_all(
         yield Progress(len(results), len(prepared), str(applied), applied)
         # Custom resources of the same run need it served.
         if entry.item.kind == "CustomResourceDefinition" and applied.error is None:
-            yield from _until_served(session, entry, options)
+            yield from _wait_until_served(session, entry, options)
             defined = True
     return [results[index] for index in range(len(prepared))]
 
@@ -404,7 +404,7 @@ def _is_same_version(former: JSONObject, live: JSONObject | None) -> bool:
     return found is not None and found == version
 
 
-def _until_served(
+def _wait_until_served(
     session: Session, entry: Prepared, options: ApplyOptions
 ) -> Plan[None]:
     """Wait until the kind of a CustomResourceDefinition is served.

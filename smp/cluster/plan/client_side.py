@@ -217,7 +217,7 @@ def _create(target: ApplyTarget, options: ApplyOptions) -> Plan[Applied]:
     modified = with_last_applied(target.item.object)
     # An update drops nulls, so a create does as well (Go: pruneNullsFromMap, after
     # the annotation was made).
-    body = _for_create(as_object(drop_nulls(modified)))
+    body = _drop_resource_version(as_object(drop_nulls(modified)))
     created = body
     warnings: tuple[ApplyWarning, ...] = ()
     # A dry run of the client is the object as it would be sent.
@@ -250,7 +250,7 @@ def _create_request(
     )
 
 
-def _for_create(obj: JSONObject) -> JSONObject:
+def _drop_resource_version(obj: JSONObject) -> JSONObject:
     """Return the object without its resourceVersion (Go: resource.Helper.Create)."""
     metadata = as_object(obj.get("metadata"))
     if "resourceVersion" not in metadata:
@@ -273,12 +273,12 @@ def _replace(
     # A finalizer may keep it for ever. kubectl looks once where it has no --timeout.
     timeout = _GONE_WITHIN if options.timeout is None else options.timeout
     yield from until_gone(target, timeout)
-    modified = _for_create(with_last_applied(target.item.object))
+    modified = _drop_resource_version(with_last_applied(target.item.object))
     # From here on the object is gone, and what fails has to say so.
     try:
         answer = yield from send(_create_request(target, modified, options))
     except SmpError as error:
-        former = _create_request(target, _for_create(live), options)
+        former = _create_request(target, _drop_resource_version(live), options)
         try:
             yield from send(former)
         except SmpError as second:

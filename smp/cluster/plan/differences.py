@@ -115,7 +115,7 @@ def drifts_of_applied(
         if "list" in resource.verbs and (resource.namespaced or not namespace)
     ]
     answers = yield from together(
-        [_listed(resource, namespace, selector) for resource in resources]
+        [_list_objects(resource, namespace, selector) for resource in resources]
     )
     found: dict[str, Difference] = {}
     for live in chain.from_iterable(answers):
@@ -158,7 +158,7 @@ def _drift(
     )
 
 
-def _listed(
+def _list_objects(
     resource: DiscoveredResource, namespace: str, selector: str
 ) -> Plan[list[JSONObject]]:
     try:

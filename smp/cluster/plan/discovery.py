@@ -91,13 +91,13 @@ class Discovery:
             except SmpError as error:
                 self._failure = error
                 raise
-        found = self._resources.get(wanted) or self._in_lower_case(wanted)
+        found = self._resources.get(wanted) or self._find_in_lower_case(wanted)
         if found is None:
             self._missing.add(wanted)
             raise NoKindMatchError(api_version, kind)
         return found
 
-    def _in_lower_case(self, wanted: tuple[str, str]) -> DiscoveredResource | None:
+    def _find_in_lower_case(self, wanted: tuple[str, str]) -> DiscoveredResource | None:
         # Go: restmapper.NewDiscoveryRESTMapper has each kind in lower case as well. A
         # server then says what is wrong with the object.
         for (api_version, kind), resource in self._resources.items():
@@ -127,10 +127,10 @@ class Discovery:
 
         Raises NoKindMatchError, and what ``send`` raises.
         """
-        found = self._preferred(group, kind)
+        found = self._find_preferred(group, kind)
         if found is None and self._aggregated is not False:
             yield from self._ask_for_all()
-            found = self._preferred(group, kind)
+            found = self._find_preferred(group, kind)
         if found is None and not self._aggregated:
             # The group without a name is not in the list of groups.
             versions = ["v1"]
@@ -139,7 +139,7 @@ class Discovery:
                 versions = groups.get(group, [])
             for api_version in versions:
                 yield from self._ask_for_group_version(api_version)
-            found = self._preferred(group, kind)
+            found = self._find_preferred(group, kind)
         if found is None:
             raise NoKindMatchError(group, kind)
         return found
@@ -156,7 +156,7 @@ class Discovery:
             for group in map(as_object, as_list(listed.get("groups")))
         }
 
-    def _preferred(self, group: str, kind: str) -> DiscoveredResource | None:
+    def _find_preferred(self, group: str, kind: str) -> DiscoveredResource | None:
         # A server lists the versions of a group in its order of preference.
         for resource in self._resources.values():
             if (resource.group, resource.kind) == (group, kind):

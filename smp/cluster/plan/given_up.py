@@ -59,7 +59,7 @@ def drop_given_up(
         for text in options.give_up
         for path in paths_selected(obj, pattern_of(text))
     ]
-    return _without(target, paths), paths
+    return _drop_paths(target, paths), paths
 
 
 def drop_conflicts(
@@ -81,7 +81,7 @@ def drop_conflicts(
         )
     except ApplyConflictError as found:
         paths = [*dict.fromkeys(conflict.path for conflict in found.conflicts)]
-        return _without(target, paths), paths
+        return _drop_paths(target, paths), paths
     raise error
 
 
@@ -99,7 +99,7 @@ def warnings_of_given_up(
     ]
 
 
-def _without(target: ApplyTarget, paths: list[Path]) -> ApplyTarget:
+def _drop_paths(target: ApplyTarget, paths: list[Path]) -> ApplyTarget:
     if not paths:
         return target
     item = target.item

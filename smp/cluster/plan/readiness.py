@@ -40,17 +40,17 @@ def readiness(obj: JSONObject, *, waited: float = 0) -> Readiness:
     if as_text(metadata.get("deletionTimestamp")):
         return Readiness("terminating", "Resource scheduled for deletion")
     generation = metadata.get("generation")
-    observed = _at(obj, "status.observedGeneration")
+    observed = _read_at(obj, "status.observedGeneration")
     # Go: checkGeneration, which leaves out what has no such fields.
     if type(generation) is int and type(observed) is int and observed != generation:
-        return _in_progress(
+        return _make_in_progress(
             f"{obj.get('kind')} generation is {generation}, but latest observed"
             f" generation is {observed}"
         )
     # A controller that sets these two says all that there is to know.
     for condition in _conditions(obj):
         if condition.is_true("Reconciling"):
-            return _in_progress(condition.message)
+            return _make_in_progress(condition.message)
         if condition.is_true("Stalled"):
             return Readiness("failed", condition.message)
     group, _, _ = as_text(obj.get("apiVersion")).rpartition("/")
@@ -60,7 +60,7 @@ def readiness(obj: JSONObject, *, waited: float = 0) -> Readiness:
     # Go: checkReadyCondition. Whether a False will ever be True cannot be known.
     for condition in _conditions(obj):
         if condition.type == "Ready" and condition.status in ("False", "Unknown"):
-            return _in_progress(condition.message)
+            return _make_in_progress(condition.message)
         if condition.is_true("Ready"):
             return Readiness("current", "Resource is Ready")
     # It has none of the known conditions, so there is nothing to wait for.
@@ -81,7 +81,7 @@ class _Condition(msgspec.Struct, frozen=True):
 
 
 def _conditions(obj: JSONObject) -> Iterator[_Condition]:
-    for entry in as_list(_at(obj, "status.conditions")):
+    for entry in as_list(_read_at(obj, "status.conditions")):
         members = as_object(entry)
         yield _Condition(
             as_text(members.get("type")),
@@ -91,7 +91,7 @@ def _conditions(obj: JSONObject) -> Iterator[_Condition]:
         )
 
 
-def _at(obj: JSONObject, path: str) -> JSON | Absent:
+def _read_at(obj: JSONObject, path: str) -> JSON | Absent:
     value: JSON | Absent = obj
     for name in path.split("."):
         value = as_object(value).get(name)
@@ -99,11 +99,11 @@ def _at(obj: JSONObject, path: str) -> JSON | Absent:
 
 
 def _number(obj: JSONObject, path: str, default: int = 0) -> int:
-    value = _at(obj, path)
+    value = _read_at(obj, path)
     return value if type(value) is int else default
 
 
-def _in_progress(message: str) -> Readiness:
+def _make_in_progress(message: str) -> Readiness:
     return Readiness("in-progress", message)
 
 
@@ -111,7 +111,7 @@ def _too_few(*counts: tuple[str, int, int]) -> Readiness | None:
     """Return the first count that is below what is wanted: a name, and both."""
     for name, count, wanted in counts:
         if wanted > count:
-            return _in_progress(f"{name}: {count}/{wanted}")
+            return _make_in_progress(f"{name}: {count}/{wanted}")
     return None
 
 
@@ -137,7 +137,7 @@ def _deployment(obj: JSONObject, _waited: float) -> Readiness:
         return few
     # Pods of the former ReplicaSet are still there.
     if replicas > wanted:
-        return _in_progress(f"Pending termination: {replicas - wanted}")
+        return _make_in_progress(f"Pending termination: {replicas - wanted}")
     few = _too_few(
         ("Available", _number(obj, "status.availableReplicas"), updated),
         ("Ready", _number(obj, "status.readyReplicas"), wanted),
@@ -145,16 +145,16 @@ def _deployment(obj: JSONObject, _waited: float) -> Readiness:
     if few is not None:
         return few
     if not progressing:
-        return _in_progress("ReplicaSet not Available")
+        return _make_in_progress("ReplicaSet not Available")
     if not available:
-        return _in_progress("Deployment not Available")
+        return _make_in_progress("Deployment not Available")
     return Readiness("current", f"Deployment is available. Replicas: {replicas}")
 
 
 def _replica_set(obj: JSONObject, _waited: float) -> Readiness:
     """Judge a ReplicaSet. Go: replicasetConditions."""
     if any(condition.is_true("ReplicaFailure") for condition in _conditions(obj)):
-        return _in_progress("Replica Failure condition. Check Pods")
+        return _make_in_progress("Replica Failure condition. Check Pods")
     wanted = _number(obj, "spec.replicas", 1)
     replicas = _number(obj, "status.replicas")
     few = _too_few(
@@ -165,14 +165,14 @@ def _replica_set(obj: JSONObject, _waited: float) -> Readiness:
     if few is not None:
         return few
     if replicas > wanted:
-        return _in_progress(f"Pending termination: {replicas - wanted}")
+        return _make_in_progress(f"Pending termination: {replicas - wanted}")
     return Readiness("current", f"ReplicaSet is available. Replicas: {replicas}")
 
 
 def _stateful_set(obj: JSONObject, _waited: float) -> Readiness:
     """Judge a StatefulSet. Go: stsConditions."""
     # A user decides when its Pods are replaced.
-    if _at(obj, "spec.updateStrategy.type") == "OnDelete":
+    if _read_at(obj, "spec.updateStrategy.type") == "OnDelete":
         return Readiness("current", "StatefulSet is using the ondelete update strategy")
     wanted = _number(obj, "spec.replicas", 1)
     replicas = _number(obj, "status.replicas")
@@ -183,7 +183,7 @@ def _stateful_set(obj: JSONObject, _waited: float) -> Readiness:
     if few is not None:
         return few
     if replicas > wanted:
-        return _in_progress(f"Pending termination: {replicas - wanted}")
+        return _make_in_progress(f"Pending termination: {replicas - wanted}")
     # Only the Pods from the partition on are updated.
     partition = _number(obj, "spec.updateStrategy.rollingUpdate.partition", -1)
     if partition != -1:
@@ -195,9 +195,9 @@ def _stateful_set(obj: JSONObject, _waited: float) -> Readiness:
     if few is not None:
         return few
     # All Pods are there, some of them of the former revision.
-    current = as_text(_at(obj, "status.currentRevision"))
-    if current != as_text(_at(obj, "status.updateRevision")):
-        return _in_progress("Waiting for updated revision to match current")
+    current = as_text(_read_at(obj, "status.currentRevision"))
+    if current != as_text(_read_at(obj, "status.updateRevision")):
+        return _make_in_progress("Waiting for updated revision to match current")
     message = f"All replicas scheduled as expected. Replicas: {replicas}"
     return Readiness("current", message)
 
@@ -206,11 +206,11 @@ def _daemon_set(obj: JSONObject, _waited: float) -> Readiness:
     """Judge a DaemonSet. Go: daemonsetConditions."""
     # The controller always sets these, so it has not seen an object without them.
     for path in ("metadata.generation", "status.observedGeneration"):
-        if type(_at(obj, path)) is not int:
-            return _in_progress(f"{obj.get('kind')} {path} not found")
+        if type(_read_at(obj, path)) is not int:
+            return _make_in_progress(f"{obj.get('kind')} {path} not found")
     wanted = _number(obj, "status.desiredNumberScheduled", -1)
     if wanted == -1:
-        return _in_progress("Missing .status.desiredNumberScheduled")
+        return _make_in_progress("Missing .status.desiredNumberScheduled")
     few = _too_few(
         ("Current", _number(obj, "status.currentNumberScheduled"), wanted),
         ("Updated", _number(obj, "status.updatedNumberScheduled"), wanted),
@@ -223,17 +223,17 @@ def _daemon_set(obj: JSONObject, _waited: float) -> Readiness:
 
 def _claim(obj: JSONObject, _waited: float) -> Readiness:
     """Judge a PersistentVolumeClaim. Go: pvcConditions."""
-    phase = _at(obj, "status.phase")
+    phase = _read_at(obj, "status.phase")
     if not isinstance(phase, str):
         phase = "unknown"
     if phase != "Bound":
-        return _in_progress(f"PVC is not Bound. phase: {phase}")
+        return _make_in_progress(f"PVC is not Bound. phase: {phase}")
     return Readiness("current", "PVC is Bound")
 
 
 def _pod(obj: JSONObject, waited: float) -> Readiness:
     """Judge a Pod. Go: podConditions."""
-    phase = as_text(_at(obj, "status.phase"))
+    phase = as_text(_read_at(obj, "status.phase"))
     # It has done what it had to do, well or not.
     if phase == "Succeeded":
         return Readiness("current", "Pod has completed successfully")
@@ -242,26 +242,26 @@ def _pod(obj: JSONObject, waited: float) -> Readiness:
     if phase == "Running":
         if any(condition.is_true("Ready") for condition in _conditions(obj)):
             return Readiness("current", "Pod is Ready")
-        containers = map(as_object, as_list(_at(obj, "status.containerStatuses")))
+        containers = map(as_object, as_list(_read_at(obj, "status.containerStatuses")))
         crashing = [
             as_text(container.get("name"))
             for container in containers
-            if _at(container, "state.waiting.reason") == "CrashLoopBackOff"
+            if _read_at(container, "state.waiting.reason") == "CrashLoopBackOff"
         ]
         if crashing:
             names = ",".join(crashing)
             return Readiness("failed", f"Containers in CrashLoop state: {names}")
-        return _in_progress("Pod is running but is not Ready")
+        return _make_in_progress("Pod is running but is not Ready")
     if phase == "Pending":
         for condition in _conditions(obj):
             unscheduled = condition.is_false("PodScheduled")
             if unscheduled and condition.reason == "Unschedulable":
                 if waited < SCHEDULE_WINDOW:
-                    return _in_progress("Pod has not been scheduled")
+                    return _make_in_progress("Pod has not been scheduled")
                 return Readiness("failed", "Pod could not be scheduled")
-        return _in_progress("Pod is in the Pending phase")
+        return _make_in_progress("Pod is in the Pending phase")
     # No kubelet has seen it yet.
-    return _in_progress("Pod phase not available")
+    return _make_in_progress("Pod phase not available")
 
 
 def _job(obj: JSONObject, _waited: float) -> Readiness:
@@ -276,8 +276,8 @@ def _job(obj: JSONObject, _waited: float) -> Readiness:
         if condition.is_true("Failed"):
             return Readiness("failed", f"Job Failed. failed: {failed}/{completions}")
     # The controller has not seen it yet, or it is suspended.
-    if not as_text(_at(obj, "status.startTime")):
-        return _in_progress("Job not started")
+    if not as_text(_read_at(obj, "status.startTime")):
+        return _make_in_progress("Job not started")
     active = _number(obj, "status.active")
     return Readiness(
         "current",
@@ -287,9 +287,9 @@ def _job(obj: JSONObject, _waited: float) -> Readiness:
 
 def _service(obj: JSONObject, _waited: float) -> Readiness:
     """Judge a Service. Go: serviceConditions."""
-    is_balanced = _at(obj, "spec.type") == "LoadBalancer"
-    if is_balanced and not as_text(_at(obj, "spec.clusterIP")):
-        return _in_progress("ClusterIP not set. Service type: LoadBalancer")
+    is_balanced = _read_at(obj, "spec.type") == "LoadBalancer"
+    if is_balanced and not as_text(_read_at(obj, "spec.clusterIP")):
+        return _make_in_progress("ClusterIP not set. Service type: LoadBalancer")
     return Readiness("current", "Service is ready")
 
 
@@ -302,7 +302,7 @@ def _definition(obj: JSONObject, _waited: float) -> Readiness:
             return Readiness("failed", condition.message)
         if condition.is_true("Established"):
             return Readiness("current", "CRD is established")
-    return _in_progress("Install in progress")
+    return _make_in_progress("Install in progress")
 
 
 def _disruption_budget(_obj: JSONObject, _waited: float) -> Readiness:

@@ -94,12 +94,12 @@ class ClusterSchemas:
             self._group_versions[api_version] = found
         # The server publishes no document of this group version.
         if found is None:
-            return _bundled(api_version, kind)
+            return _find_bundled(api_version, kind)
         catalog, patching = found
         try:
             schema = catalog.schema(api_version, kind)
         except SmpError:
-            return _bundled(api_version, kind)
+            return _find_bundled(api_version, kind)
         return KindSchema(schema, patching.get(kind))
 
     def forget(self) -> None:
@@ -135,7 +135,7 @@ class ClusterSchemas:
         answer = yield from send(PlannedRequest("GET", parts.path, query, (_ACCEPT,)))
         document = object_of(answer)
         types = compile_openapi(document, source="the API server")
-        compiled = _Compiled(types, dict(_patching(document, api_version)))
+        compiled = _Compiled(types, dict(_list_patching(document, api_version)))
         data = msgspec.msgpack.encode(compiled)
         # Without a hash, the address may have another document tomorrow.
         if any(name == "hash" for name, _ in query):
@@ -153,7 +153,9 @@ def _read(data: bytes) -> tuple[Catalog, dict[str, Patching]]:
     return catalog, compiled.patching
 
 
-def _patching(document: JSONObject, api_version: str) -> Iterator[tuple[str, Patching]]:
+def _list_patching(
+    document: JSONObject, api_version: str
+) -> Iterator[tuple[str, Patching]]:
     """Yield each kind with what the PATCH of its objects takes."""
     for operations in as_object(document.get("paths")).values():
         patch = as_object(as_object(operations).get("patch"))
@@ -171,7 +173,7 @@ def _patching(document: JSONObject, api_version: str) -> Iterator[tuple[str, Pat
         )
 
 
-def _bundled(api_version: str, kind: str) -> KindSchema:
+def _find_bundled(api_version: str, kind: str) -> KindSchema:
     """Return the bundled schema of a kind, if there is one."""
     try:
         schema = kubernetes().schema(api_version, kind)

@@ -198,7 +198,7 @@ def _restore(
 ) -> PlannedRequest | None:
     """Return the request that puts the former fields back into a live object."""
     # RFC 7396: lists are replaced as a whole, so that no merge key matters.
-    wanted = _restored(applied, live)
+    wanted = _put_back(applied, live)
     patch = as_object(merge_patch.diff(live, wanted))
     metadata = {**as_object(patch.get("metadata"))}
     # A write of others between the check and this request is a conflict (409).
@@ -214,7 +214,7 @@ def _restore(
     )
 
 
-def _restored(applied: Applied, live: JSONObject) -> JSONObject:
+def _put_back(applied: Applied, live: JSONObject) -> JSONObject:
     """Return a live object with the fields that it had before the run."""
     former, after = _bare(as_object(applied.before)), _bare(as_object(applied.object))
     # Where others have changed nothing, no merge is needed.

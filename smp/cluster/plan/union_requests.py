@@ -94,7 +94,7 @@ def apply_cleared(
             raise error
         requests = remedy.requests(target.path)
         try:
-            yield from send(_as_sent(requests[0], options))
+            yield from send(_make_sent_request(requests[0], options))
         except ApiError as refusal:
             # It replaces resourceVersion, so a write of another is a conflict.
             if refusal.reason == "Conflict" and attempt < _RETRIES - 1:
@@ -112,7 +112,7 @@ def apply_cleared(
     raise AssertionError("the last attempt returns or raises")
 
 
-def _as_sent(request: PatchRequest, options: ApplyOptions) -> PlannedRequest:
+def _make_sent_request(request: PatchRequest, options: ApplyOptions) -> PlannedRequest:
     headers = (("Accept", JSON_TYPE), ("Content-Type", request.media_type))
     query = options.query(field_validation=True)
     return PlannedRequest(

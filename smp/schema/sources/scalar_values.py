@@ -40,7 +40,7 @@ _OF_TYPE: Final = {
 
 def scalar_document(node: JSON, name: str) -> TypeDocument:
     """Return the type document of a schema whose values are scalars of that type."""
-    allowed = _allowed(node)
+    allowed = _list_allowed(node)
     listed: JSONArray = []
     any_of: list[JSON] = []
     for json_type in _OF_TYPE[name]:
@@ -59,7 +59,7 @@ def scalar_document(node: JSON, name: str) -> TypeDocument:
     return name
 
 
-def _allowed(node: JSON) -> Allowed:
+def _list_allowed(node: JSON) -> Allowed:
     allowed: Allowed = dict.fromkeys(_JSON_TYPES)
     # JSON Schema: the schema true allows every value.
     if not isinstance(node, dict):
@@ -77,19 +77,19 @@ def _allowed(node: JSON) -> Allowed:
             values = [value for value in enum if type_name(value) == json_type]
             if values:
                 listed[json_type] = values
-        allowed = _in_both(allowed, listed)
+        allowed = _intersect(allowed, listed)
     for branch in as_list(node.get("allOf")):
-        allowed = _in_both(allowed, _allowed(branch))
+        allowed = _intersect(allowed, _list_allowed(branch))
     for keyword in ("oneOf", "anyOf"):
         branches = as_list(node.get(keyword))
         if branches:
             in_one: Allowed = {}
             for branch in branches:
-                in_one = _in_either(in_one, _allowed(branch))
+                in_one = _unite(in_one, _list_allowed(branch))
             # JSON Schema, oneOf: valid against exactly one of them.
             if keyword == "oneOf" and all(map(_is_exact, branches)):
-                in_one = _in_exactly_one([_allowed(branch) for branch in branches])
-            allowed = _in_both(allowed, in_one)
+                in_one = _keep_of_one([_list_allowed(branch) for branch in branches])
+            allowed = _intersect(allowed, in_one)
     return allowed
 
 
@@ -98,7 +98,7 @@ def _is_exact(branch: JSON) -> bool:
     return isinstance(branch, dict) and branch.keys() <= _LOOKED_AT
 
 
-def _in_exactly_one(branches: list[Allowed]) -> Allowed:
+def _keep_of_one(branches: list[Allowed]) -> Allowed:
     """Return what one branch allows and no other, as far as the values are listed."""
     found: Allowed = {}
     for json_type in _JSON_TYPES:
@@ -115,7 +115,7 @@ def _in_exactly_one(branches: list[Allowed]) -> Allowed:
     return found
 
 
-def _in_both(left: Allowed, right: Allowed) -> Allowed:
+def _intersect(left: Allowed, right: Allowed) -> Allowed:
     both: Allowed = {}
     for json_type, values in left.items():
         others = right.get(json_type, [])
@@ -130,7 +130,7 @@ def _in_both(left: Allowed, right: Allowed) -> Allowed:
     return both
 
 
-def _in_either(left: Allowed, right: Allowed) -> Allowed:
+def _unite(left: Allowed, right: Allowed) -> Allowed:
     either: Allowed = {**left}
     for json_type, others in right.items():
         values = left.get(json_type, [])

@@ -183,7 +183,7 @@ class FieldReader:
         ``+default`` on the field or on its type states it. A value that Go always
         writes has Go's zero value as its default. ``schema`` is that of its type.
         """
-        stated = self._stated_default(field)
+        stated = self._find_default(field)
         zero = self._zero_value(field.field.type, omitempty=field.json.omitempty)
         if stated is None:
             return zero
@@ -205,7 +205,7 @@ class FieldReader:
                 self._problems.misuse(at, marker, problem, hint)
         return value
 
-    def _stated_default(
+    def _find_default(
         self, field: JSONField
     ) -> tuple[SourcePosition, Marker, JSON] | None:
         """Return the first ``+default``: of the field, its type, and what that is of.
@@ -218,7 +218,7 @@ class FieldReader:
             for marker in defaults[1:]:
                 self._problems.misuse(at, marker, "more than one default")
             if defaults and defaults[0].value:
-                return at, defaults[0], self._parsed_default(at, defaults[0])
+                return at, defaults[0], self._read_default(at, defaults[0])
             while isinstance(type_, PointerType):
                 type_ = type_.to
             if not isinstance(type_, GoName):
@@ -230,7 +230,7 @@ class FieldReader:
             type_ = declared.syntax.type
         return None
 
-    def _parsed_default(self, at: SourcePosition, marker: Marker) -> JSON:
+    def _read_default(self, at: SourcePosition, marker: Marker) -> JSON:
         """Read a default: JSON, or ``ref(Constant)`` and ``ref(path.Constant)``."""
         reference = _REFERENCE.fullmatch(marker.value)
         if reference:

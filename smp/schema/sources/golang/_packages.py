@@ -155,7 +155,7 @@ class Packages:
         _set_labels(self._all)
         # Inside its own package a well-known type has no import path.
         for (path, name), schema in _well_known.TYPES.items():
-            owner = self._at(path)
+            owner = self._find_package(path)
             if owner is not None:
                 owner.well_known[name] = schema
 
@@ -187,7 +187,7 @@ class Packages:
         # schema comes before its source. For all others the source comes first.
         if key in _well_known.TYPES:
             return WellKnownType(_well_known.TYPES[key])
-        package = self._at(path)
+        package = self._find_package(path)
         if package and name.name in package.types:
             return package.types[name.name]
         if key in _well_known.NAMED:
@@ -275,7 +275,7 @@ class Packages:
 
         An empty path means the package of the position. None for an unknown constant.
         """
-        package = self._at(path) if path else self._by_file[at.source]
+        package = self._find_package(path) if path else self._by_file[at.source]
         constant = package.constants.get(name) if package else None
         return self.evaluate(constant)[1] if constant else None
 
@@ -304,7 +304,7 @@ class Packages:
             case GoName():
                 if expression.package:
                     imports = self._imports[expression.at.source]
-                    package = self._at(imports.get(expression.package, ""))
+                    package = self._find_package(imports.get(expression.package, ""))
                 else:
                     package = self._by_file[expression.at.source]
                 constant = package.constants.get(expression.name) if package else None
@@ -314,7 +314,7 @@ class Packages:
                 return self._evaluate(constant, seen)
         return None, expression
 
-    def _at(self, path: str) -> GoPackage | None:
+    def _find_package(self, path: str) -> GoPackage | None:
         """Find the package of an import path: the one whose directory ends like it.
 
         Two steps must be the same, or all of a shorter directory: the last step alone

@@ -76,7 +76,7 @@ class _FileParser:
     def _declarations(self, node: Node) -> list[TypeDeclaration]:
         return [
             TypeDeclaration(
-                at=self._at(spec),
+                at=self._position_of(spec),
                 name=_text(_require(spec, "name")),
                 type=self._type(_require(spec, "type")),
                 comment=self._comment_above(spec),
@@ -142,7 +142,7 @@ class _FileParser:
             problem = f"{node.type} is missing"
         else:
             problem = f"not Go: {_text(node)[:40].strip()!r}"
-        raise self._at(node).error(problem, code="go-syntax")
+        raise self._position_of(node).error(problem, code="go-syntax")
 
     def _check_group(self, node: Node) -> None:
         """Raise an error at a marker of an enum above ``type (..)``: it marks none."""
@@ -155,7 +155,7 @@ class _FileParser:
                 problem = f"+{name} above a group of types, which marks none of them"
                 raise place.error(problem, code="marker-misuse")
 
-    def _at(self, node: Node) -> SourcePosition:
+    def _position_of(self, node: Node) -> SourcePosition:
         start = node.start_point
         return SourcePosition(self._path, start.row + 1, start.column + 1)
 
@@ -202,10 +202,10 @@ class _FileParser:
         result: GoType
         match node.type:
             case "type_identifier" | "identifier":
-                result = GoName(self._at(node), _text(node))
+                result = GoName(self._position_of(node), _text(node))
             case "qualified_type":
                 name, package = _require(node, "name"), _require(node, "package")
-                result = GoName(self._at(node), _text(name), _text(package))
+                result = GoName(self._position_of(node), _text(name), _text(package))
             case "pointer_type":
                 result = PointerType(self._type(_children(node)[0]))
             case "parenthesized_type":
@@ -216,17 +216,19 @@ class _FileParser:
                 result = SliceType(self._type(_require(node, "element")), fixed=True)
             case "map_type":
                 key, value = _require(node, "key"), _require(node, "value")
-                result = MapType(self._type(key), self._type(value), self._at(node))
+                result = MapType(
+                    self._type(key), self._type(value), self._position_of(node)
+                )
             case "struct_type":
                 fields: list[GoField] = []
                 for declaration in _children(_children(node)[0]):
                     fields += self._fields(declaration)
-                result = StructType(self._at(node), tuple(fields))
+                result = StructType(self._position_of(node), tuple(fields))
             case "interface_type":
                 result = InterfaceType()
             case _:
                 description = _UNSUPPORTED.get(node.type, node.type)
-                result = UnsupportedType(self._at(node), description)
+                result = UnsupportedType(self._position_of(node), description)
         return result
 
     def _fields(self, node: Node) -> Iterator[GoField]:
@@ -238,7 +240,12 @@ class _FileParser:
         names = _names(node)
         for name in names:
             yield GoField(
-                self._at(name), _text(name), type_, tag, comment, embedded=False
+                self._position_of(name),
+                _text(name),
+                type_,
+                tag,
+                comment,
+                embedded=False,
             )
         if not names:
             # An embedded field is called as its type. The grammar keeps the star of an
@@ -247,7 +254,12 @@ class _FileParser:
             if any(child.type == "*" for child in node.children):
                 type_ = PointerType(type_)
             yield GoField(
-                self._at(node), name_of_type, type_, tag, comment, embedded=True
+                self._position_of(node),
+                name_of_type,
+                type_,
+                tag,
+                comment,
+                embedded=True,
             )
 
     # --- constants ---
@@ -264,7 +276,9 @@ class _FileParser:
                 values = [self._expression(node) for node in _children(value_node)]
             comment = self._comment_above(spec)
             for name, value in zip(_names(spec), values, strict=False):
-                yield GoConstant(self._at(name), _text(name), type_, value, comment)
+                yield GoConstant(
+                    self._position_of(name), _text(name), type_, value, comment
+                )
 
     def _expression(self, node: Node) -> Expression:
         result: Expression = None
@@ -281,10 +295,10 @@ class _FileParser:
             case "true" | "false":
                 result = node.type == "true"
             case "identifier":
-                result = GoName(self._at(node), _text(node))
+                result = GoName(self._position_of(node), _text(node))
             case "selector_expression":
                 name, package = _require(node, "field"), _require(node, "operand")
-                result = GoName(self._at(node), _text(name), _text(package))
+                result = GoName(self._position_of(node), _text(name), _text(package))
             case "parenthesized_expression":
                 result = self._expression(_children(node)[0])
             case "binary_expression" if _text(_require(node, "operator")) == "+":
@@ -305,7 +319,7 @@ class _FileParser:
             # Python has every escape that Go has.
             return str(ast.literal_eval(_text(node)))
         except (SyntaxError, ValueError):
-            raise self._at(node).error(
+            raise self._position_of(node).error(
                 "unknown escape sequence in a string", code="go-syntax"
             ) from None
 

@@ -128,7 +128,7 @@ class StructReader:
             if tag.skipped:
                 continue
             try:
-                inlined = self._inlined(field, enclosing) if tag.inline else None
+                inlined = self._read_embedded(field, enclosing) if tag.inline else None
             except DocumentError as error:
                 self._problems.add(error)
                 continue
@@ -162,7 +162,9 @@ class StructReader:
             seen.add(json_field.name)
         return result
 
-    def _inlined(self, field: GoField, enclosing: tuple[str, ...]) -> GoStruct | None:
+    def _read_embedded(
+        self, field: GoField, enclosing: tuple[str, ...]
+    ) -> GoStruct | None:
         """Read an embedded struct; None for an embedded type of another form."""
         resolved = self._packages.value_type(field.type)
         if resolved == _TYPE_META:
