@@ -136,6 +136,9 @@ async def test_nothing_is_lost_or_comes_back(
     rounds: Mapping[int, int],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    if url.startswith("etcd"):
+        # A round takes ten times as long there: the sizes stay, the times do not.
+        rounds = {size: max(1, times // 10) for size, times in rounds.items()}
     with caplog.at_level(logging.WARNING, "smp.server"):
         await play(url, parent, rounds)
     assert not caplog.messages
