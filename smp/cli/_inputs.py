@@ -34,6 +34,8 @@ from smp.documents import (
 from smp.errors import DocumentError
 
 STDIN: Final = "-"
+_WEB: Final = ("http://", "https://")
+_PATIENCE: Final = 30  # seconds for the answer of a server
 
 # How zlib begins at its highest level; no YAML or JSON text begins so.
 COMPILED: Final = b"\x78\xda"
@@ -130,6 +132,9 @@ class Inputs:
                 self._stdin_is_read = True
                 # sys.stdin is None where the caller closed it.
                 yield getattr(sys.stdin, "buffer", BytesIO()), False
+                return
+            if path.startswith(_WEB):
+                yield BytesIO(_fetch(path)), False
                 return
             with open(path or ".", "rb") as file:  # noqa: PTH123  # without pathlib
                 yield file, stat.S_ISREG(os.fstat(file.fileno()).st_mode)
@@ -665,6 +670,18 @@ def explain(error: DocumentError, data: bytes) -> DocumentError:
     if b"{{" in data:
         error.advice = "it looks like a template; render it first (helm template)"
     return error
+
+
+def _fetch(url: str) -> bytes:
+    """Read what a server has at a URL. Raises OSError.
+
+    Go: k8s.io/cli-runtime/pkg/resource, URLVisitor.
+    """
+    from urllib.request import urlopen  # noqa: PLC0415  # 60 ms, for URLs alone
+
+    with urlopen(url, timeout=_PATIENCE) as answer:  # noqa: S310  # http alone
+        data: bytes = answer.read()
+    return data
 
 
 def name_of(path: str) -> str:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -251,3 +254,17 @@ def test_a_template_among_the_definitions_is_called_one() -> None:
     assert ran.exit_code == 2
     assert "crd.yaml:1:2" in ran.stderr
     assert "render it first" in ran.stderr
+
+
+def test_a_path_may_be_the_url_of_a_web_server() -> None:
+    Path("a.yaml").write_text(config_map(x="1"))
+    handler = partial(SimpleHTTPRequestHandler, directory=".")
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        ran = run("apply", "-f", f"{url}/a.yaml")
+        assert values(ran.stdout) == values(run("apply", "a.yaml").stdout)
+        missing = run("lint", f"{url}/none.yaml")
+        server.shutdown()
+    assert missing.exit_code == 2
+    assert f"404: File not found\n  file:   {url}/none.yaml\n" in missing.stderr
