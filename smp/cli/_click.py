@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from click.core import ParameterSource
 
 from smp._values.options import BOOLEANS
 from smp.cli._commands import (
@@ -29,12 +30,12 @@ _SHORT: Final = 3
 _MOST_CHOICES: Final = 30
 # The headings of options in the help, each with the names of their parameters; what has
 # none is for output.
-_HEADINGS: Final = {
+HEADINGS: Final = {
     "Inputs": (
         *("filenames", "recursive", "kustomizations", "live", "live_paths"),
-        *("last_paths", "exclude", "patch_file", "text", "patch_type", "as_", "kind"),
+        *("last_paths", "patch_file", "text", "patch_type", "as_", "kind"),
         *("contexts", "cluster", "by_folder", "extra", "git", "state", "max_bytes"),
-        *("crd", "openapi", "kubernetes", "policies", "context", "kubeconfig", "for_"),
+        *("crd", "openapi", "kubernetes", "policies", "context", "kubeconfig"),
     ),
     "Selection": (
         *("namespace", "selector", "include_kind", "all_namespaces", "target_only"),
@@ -49,18 +50,22 @@ _HEADINGS: Final = {
     ),
     "Checks": ("hazards", "validate", "strict", "severity", "codes"),
 }
-# What few need, and --help-all shows.
-_FOR_EXPERTS: Final = frozenset(
+# What few need, and --help-all shows: parameters of all commands, or of one.
+FOR_EXPERTS: Final = frozenset(
     {
         *("profile", "unknown_fields", "max_bytes", "jobs", "mask_env", "openapi"),
         *("order", "ignore_file", "merge_keys", "unions", "give_up", "skip_conflicts"),
         *("tooling", "prune_allowlist", "applyset", "by_folder", "metrics", "state"),
         *("feature_gates", "on_conflict", "ratchet", "overlay", "seed", "webhooks"),
         *("runtime_config", "all_fields", "additions", "defaults", "cluster"),
-        *("overwrite", "grace_period", "cascade", "kind", "patch_type_of_lint"),
+        *("overwrite", "grace_period", "cascade", "kind"),
         *("show_managed_fields", "field_manager", "policies", "kubeconfig"),
         *("color", "include_kind", "last_paths", "tls_cert", "tls_key", "tls_ca"),
         *("pid_file", "token_file", "log_level", "git", "contexts"),
+        # What is read of a cluster by options of an apply, which diff asks seldom.
+        *("diff.server_side", "diff.force_conflicts", "diff.prune", "diff.recursive"),
+        *("diff.token", "diff.as_user", "diff.insecure", "diff.request_timeout"),
+        *("diff.server", "diff.dry_run"),
     }
 )
 # The place in the metadata of a context that says that all options are shown.
@@ -89,7 +94,8 @@ class DeclaredCommand(click.Command):
     def __init__(self, names: tuple[str, ...], declared: Command) -> None:
         params: list[click.Parameter] = [*map(as_argument, declared.arguments)]
         params += map(as_option, declared.options)
-        if any(option.name in _FOR_EXPERTS for option in declared.options):
+        command = names[-1]
+        if any(is_for_experts(command, option.name) for option in declared.options):
             params.append(_help_all())
         super().__init__(
             names[-1],
@@ -107,12 +113,32 @@ class DeclaredCommand(click.Command):
             args = self._without_booleans(ctx, args)
         try:
             # pflag takes -o=report for -o report (Go: FlagSet.parseSingleShortArg).
-            return super().parse_args(ctx, [*_split_short_options(args)])
+            rest = super().parse_args(ctx, [*_split_short_options(args)])
         except click.UsageError as error:
             suggestion = self._suggest_option(error)
             if not suggestion:
                 raise
             raise click.UsageError(error.message + suggestion, ctx) from None
+        self._refuse_excluded(ctx)
+        return rest
+
+    def _refuse_excluded(self, ctx: click.Context) -> None:
+        """Raise click.UsageError for options that ask for two different things."""
+        given = {
+            option.name: option
+            for option in self._declared.options
+            if ctx.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
+        }
+        for option in given.values():
+            for other in map(given.get, option.excludes):
+                # The other options are forms of a report.
+                if other is None or ctx.params[other.name] == "report":
+                    continue
+                flag = option.flags[-1]
+                shown = [other.flags[0]]
+                shown += [] if other.is_flag else [ctx.params[other.name]]
+                reason = f"{flag} and {' '.join(shown)} ask for different outputs"
+                raise click.UsageError(f"{reason}: leave one out", ctx)
 
     def _suggest_option(self, error: click.UsageError) -> str:
         """Return the new spelling of what a command line has; "" for none."""
@@ -136,20 +162,22 @@ class DeclaredCommand(click.Command):
         self, ctx: click.Context, formatter: click.HelpFormatter
     ) -> None:
         """Write the options under headings; those of experts where all are shown."""
-        records: dict[str, list[tuple[str, str]]] = {name: [] for name in _HEADINGS}
+        records: dict[str, list[tuple[str, str]]] = {name: [] for name in HEADINGS}
         records["Output"] = []
         hidden = 0
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if record is None or isinstance(param, click.Argument):
                 continue
-            if param.name in _FOR_EXPERTS and not ctx.meta.get(SHOWS_ALL):
+            name = param.name or ""
+            is_hidden = is_for_experts(self.name or "", name)
+            if is_hidden and not ctx.meta.get(SHOWS_ALL):
                 hidden += 1
                 continue
             heading = "Output"
-            for name, names in _HEADINGS.items():
-                if param.name in names:
-                    heading = name
+            for title, names in HEADINGS.items():
+                if name in names:
+                    heading = title
             records[heading].append(record)
         # A few options need no headings.
         used = {name: some for name, some in records.items() if some}
@@ -201,6 +229,11 @@ class DeclaredCommand(click.Command):
             else:
                 plain += [name] if BOOLEANS[text] else option.secondary_opts
         return plain
+
+
+def is_for_experts(command: str, parameter: str) -> bool:
+    """Tell whether the help of a command shows an option only where it shows all."""
+    return parameter in FOR_EXPERTS or f"{command}.{parameter}" in FOR_EXPERTS
 
 
 def _split_short_options(args: list[str]) -> Iterator[str]:

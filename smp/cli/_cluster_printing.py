@@ -243,6 +243,9 @@ def settings_of(options: dict[str, Any]) -> CommandSettings:
         show_secrets=options["show_secrets"],
         mask_env=options["mask_env"],
         color=options["color"],
+        # Those of diff; the commands of a cluster have them not.
+        stat=options.get("stat", False),
+        quiet=options.get("quiet", False),
         jobs=1,
     )
 

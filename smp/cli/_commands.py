@@ -64,7 +64,8 @@ class CommandOption(msgspec.Struct, frozen=True):
     ``names`` are those on the command line, as ``-q, --quiet``, the last one with the
     name of the parameter, unless ``parameter`` is that. ``opposite`` is the name that
     switches it off. ``convert`` makes the value of a text, also of the default, or
-    raises ValueError with what is wrong.
+    raises ValueError with what is wrong. ``excludes`` are parameters of options that
+    ask for something else, so that both cannot be answered.
     """
 
     names: str
@@ -88,6 +89,7 @@ class CommandOption(msgspec.Struct, frozen=True):
     shown_default: str = ""
     # The variable of the environment that has the value where the option is missing.
     variable: str = ""
+    excludes: tuple[str, ...] = ()
     complete: Complete | None = None
 
     @property
@@ -300,6 +302,13 @@ def _read_values(command: Command, words: Sequence[str]) -> Values | None:
         if value is None or (values and not named.is_repeatable):
             return None
         values.append(value)
+    # click says which of both it is, or takes them where one is a report.
+    if any(
+        option.name in given and name in given
+        for option in command.options
+        for name in option.excludes
+    ):
+        return None
     return _add_defaults(command, given, arguments)
 
 

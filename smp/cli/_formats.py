@@ -14,11 +14,12 @@ from smp.reports import Layout
 
 
 def layout_of(
-    settings: CommandSettings, inputs: Inputs, title: str
+    settings: CommandSettings, inputs: Inputs, title: str, *, only_changed: bool = False
 ) -> Layout[ObjectOutcome] | None:
     """Return the layout that is the same for patches and for objects; None for others.
 
-    It is for a reader, or a report with causes.
+    It is for a reader, or a report with causes. ``only_changed`` leaves out the objects
+    of which a reader is told nothing else than that they do not change.
     """
     if settings.quiet:
         return Layout(lambda _outcome: "")
@@ -29,7 +30,7 @@ def layout_of(
     if settings.is_for_a_reader:
         from smp.cli import _report  # noqa: PLC0415  # 7 ms, of difflib
 
-        return _report.reader_layout(settings)
+        return _report.reader_layout(settings, only_changed=only_changed)
     return None
 
 
@@ -37,7 +38,7 @@ def patch_layout(
     settings: CommandSettings, inputs: Inputs, title: str
 ) -> Layout[ObjectOutcome]:
     """Return the layout for a command whose result are patches."""
-    layout = layout_of(settings, inputs, title)
+    layout = layout_of(settings, inputs, title, only_changed=True)
     if layout is not None:
         return layout
     return _patch_layout(settings.output)

@@ -86,7 +86,7 @@ class CommandSettings(msgspec.Struct, frozen=True):
     validate: Validation = "warn"
     max_bytes: int = MAX_BYTES
     jobs: int = 0
-    summary: bool = False
+    stat: bool = False
     quiet: bool = False
     namespace: str = ""
     selector: str = ""
@@ -111,7 +111,7 @@ class CommandSettings(msgspec.Struct, frozen=True):
     @property
     def is_for_a_reader(self) -> bool:
         """Whether the output is for a reader, who must not see secrets."""
-        if self.summary or self.quiet or self.explains:
+        if self.stat or self.quiet or self.explains:
             return True
         return self.output in READER_OUTPUTS
 
@@ -119,7 +119,7 @@ class CommandSettings(msgspec.Struct, frozen=True):
     def explains(self) -> bool:
         """Whether the output has the causes of what happens to each object."""
         is_report = self.report_format is not None
-        return is_report and not self.summary and not self.quiet
+        return is_report and not self.stat and not self.quiet
 
     def masks(self, versions: Mapping[str, JSONObject | None]) -> Masks:
         """Return the masks of one object, made of its versions by role."""
@@ -392,7 +392,11 @@ MERGE_OPTIONS: Final = (
         choices=("error", "merge"),
         default="error",
     ),
-    switch("--summary", "Print a line for each object, and how many there are."),
+    switch(
+        "--stat",
+        "Print a line for each object, and how many there are.",
+        excludes=("output",),
+    ),
     switch("-q, --quiet", "Print nothing but errors; the exit code is the result."),
     *MASK_OPTIONS,
     switch("--strict", "Take warnings and unknown kinds for failures."),
@@ -558,6 +562,7 @@ def format_option(*formats: str) -> CommandOption:
         "A report for other programs, with causes and hazards, in place of -o.",
         parameter="report_format",
         choices=formats,
+        excludes=("output", "stat"),
     )
 
 

@@ -60,7 +60,9 @@ _GAP: Final = 3
 _NARROWEST: Final = 10
 
 
-def reader_layout(settings: CommandSettings) -> Layout[ObjectOutcome]:
+def reader_layout(
+    settings: CommandSettings, *, only_changed: bool
+) -> Layout[ObjectOutcome]:
     """Return the layout that shows the same for a patch and for an object."""
 
     def laid_out(
@@ -69,6 +71,10 @@ def reader_layout(settings: CommandSettings) -> Layout[ObjectOutcome]:
         is_coloured = has_colours(settings.color)
 
         def piece(outcome: ObjectOutcome) -> str:
+            has_more = outcome.messages or outcome.notes or outcome.kind_note
+            # The last line has their count.
+            if only_changed and outcome.verdict == "unchanged" and not has_more:
+                return ""
             return style_text(lines(outcome), is_coloured=is_coloured)
 
         # The report has all that is known of an object.
@@ -80,7 +86,7 @@ def reader_layout(settings: CommandSettings) -> Layout[ObjectOutcome]:
             has_failures=is_report,
         )
 
-    if settings.summary:
+    if settings.stat:
         return laid_out(summarize)
     if settings.output == "unified":
         return laid_out(show_unified, has_summary=False)

@@ -63,7 +63,7 @@ USUAL = [
     "apply -k dir --kustomize dir --last-applied= --profile off",
     "diff old.yaml new.yaml",
     "diff old.yaml -k dir --ignore spec.replicas --ignore-file x --all-fields",
-    "diff - new.yaml -o unified --summary --color always --max-bytes 100",
+    "diff - new.yaml --stat --color always --max-bytes 100",
     "explain deploy",
     "explain apps/v1 Deployment spec -o table --kubernetes 1.33",
     "patch live.yaml -p {} --type merge",
@@ -113,6 +113,9 @@ def test_a_usual_line_is_read_without_click_and_as_click_reads_it(line: str) -> 
         "apply -f x --max-bytes 0",
         "apply -f x -o xml",
         "apply -f x -o json -o yaml",
+        "apply -f x -o json --format json",
+        "diff a b --stat --format json",
+        "diff a b --stat -o report",
         "apply -f x --strict=yes",
         "apply -f x --no-strict",
         "apply -f x --overwrite --no-overwrite",
@@ -124,6 +127,23 @@ def test_a_usual_line_is_read_without_click_and_as_click_reads_it(line: str) -> 
 )
 def test_help_errors_and_rare_forms_are_left_to_click(line: str) -> None:
     assert parse(line.split()) is None
+
+
+def test_two_outputs_that_cannot_both_be_answered_are_refused() -> None:
+    wrong = []
+    for first, second in (
+        ("--format json", "-o patch"),
+        ("--format json", "--stat"),
+        ("--stat", "-o patch"),
+    ):
+        ran = run("diff", "a.yaml", "b.yaml", *first.split(), *second.split())
+        reason = f"error: {first.split()[0]} and {second} ask for different outputs"
+        if ran.exit_code != 2 or reason not in ran.stderr:
+            wrong.append((first, second, ran.output))
+    assert wrong == []
+    # A report for programs is a report.
+    both = ("diff", "a", "b", "-o", "report", "--format", "json")
+    assert values_of_click([*both]) is not None
 
 
 @pytest.mark.parametrize("variable", ["_SMP_COMPLETE", "SMP_IGNORE_FILE"])

@@ -36,7 +36,7 @@ COMMANDS: Final = (
         for output in (*OUTPUTS, ())
     ),
     ("apply", "-f", "new.json", "--live", "live.json", "--hazards", "error", "-q"),
-    ("diff", "live.json", "new.json", "--summary"),
+    ("diff", "live.json", "new.json", "--stat"),
     ("explain", "-f", "new.json", "--live", "live.json"),
     *(
         ("drift", "-f", "new.json", "--live", "live.json", *output)

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from smp.cli._click import cli
+from smp.cli._click import FOR_EXPERTS, HEADINGS, cli
 from smp.cli._reference import reference
 from smp.testing import KubernetesApi
 from tests.support.command import run
@@ -72,6 +72,17 @@ def test_every_option_has_a_help_text(context: click.Context) -> None:
     assert [
         option.name for option in options if not option.help and option.name != "output"
     ] == []
+
+
+def test_headings_and_hidden_options_name_options_that_exist() -> None:
+    names = {
+        name
+        for context in COMMANDS
+        for param in context.command.params
+        for name in (param.name, f"{context.info_name}.{param.name}")
+    }
+    headed = {name for group in HEADINGS.values() for name in group}
+    assert (headed | FOR_EXPERTS) - names == set()
 
 
 def test_the_reference_is_up_to_date() -> None:

@@ -117,7 +117,7 @@ def test_a_renamed_object_is_one_with_its_changes() -> None:
     )
     assert (
         "shop/new: renamed from v1 ConfigMap shop/old (2 differences)\n"
-        in run(*arguments, "--summary").stdout
+        in run(*arguments, "--stat").stdout
     )
     records = json.loads(run(*arguments, "--format", "json").stdout)
     assert [(record["name"], record["verdict"]) for record in records] == [
@@ -134,7 +134,7 @@ def test_an_object_that_cannot_be_read_is_reported_once() -> None:
     broken = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: %s\ndata: {a: b\n"
     Path("a.yaml").write_text(f"{broken % 'a'}---\n{config_map('c', x='1')}")
     Path("b.yaml").write_text(f"{broken % 'b'}---\n{config_map('d', x='1')}")
-    ran = run("diff", "a.yaml", "b.yaml", "--summary")
+    ran = run("diff", "a.yaml", "b.yaml", "--stat")
     assert ran.exit_code == 3
     assert "v1 ConfigMap d: renamed from v1 ConfigMap c" in ran.stdout
     assert ran.stderr.count("a.yaml:") == 1

@@ -100,7 +100,7 @@ def test_labels_select_objects(selector: str, kinds: list[str]) -> None:
 
 def test_labels_select_what_is_removed_by_a_diff() -> None:
     Path("empty.yaml").write_text(WIDGET)
-    ran = run("diff", "many.yaml", "empty.yaml", "-l", "tier=front", "--summary")
+    ran = run("diff", "many.yaml", "empty.yaml", "-l", "tier=front", "--stat")
     assert ran.stdout == "v1 Service web: to be removed\n1 object: 1 removed\n"
 
 
@@ -141,7 +141,7 @@ def test_objects_are_paired_in_the_namespace() -> None:
     assert run(*arguments).exit_code == 2
     [record] = json.loads(run(*arguments, "-n", "shop").stdout)
     assert record["changes"] == [{"path": "data.x", "old": "1", "new": "2"}]
-    ran = run("diff", "live.yaml", "new.yaml", "-n", "other", "--summary")
+    ran = run("diff", "live.yaml", "new.yaml", "-n", "other", "--stat")
     assert ran.stdout == (
         "v1 ConfigMap other/a: changed (1 difference)\n1 object: 1 changed\n"
     )

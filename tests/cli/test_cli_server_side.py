@@ -161,7 +161,7 @@ def test_outputs_for_a_reader_leave_out_managed_fields_and_others_have_them() ->
     # So the object can be the live one of the next apply.
     Path("next.yaml").write_text(apply(named(FORCED)).stdout)
     ran = run(
-        "apply", "--server-side", "-f", "new.json", "--live", "next.yaml", "--summary"
+        "apply", "--server-side", "-f", "new.json", "--live", "next.yaml", "--stat"
     )
     assert ran.stdout == (
         "apps/v1 Deployment default/web: unchanged\n1 object: 1 unchanged\n"

@@ -123,20 +123,19 @@ def test_a_reader_sees_colours_and_no_secrets(
     assert "-word" not in printed
 
 
-def test_a_summary_has_a_line_for_each_object() -> None:
+def test_stat_has_a_line_for_each_object_that_changes() -> None:
     Path("a.yaml").write_text(
         config_map("a", x="1", y="1") + config_map("b") + config_map("c")
     )
     Path("b.yaml").write_text(
         config_map("a", x="2", z="1") + config_map("b") + config_map("d")
     )
-    ran = run("diff", "a.yaml", "b.yaml", "--summary")
+    ran = run("diff", "a.yaml", "b.yaml", "--stat")
     assert ran.exit_code == 1
     assert (
         ran.stdout
         == """\
 v1 ConfigMap a: changed (3 differences)
-v1 ConfigMap b: unchanged
 v1 ConfigMap d: to be created
 v1 ConfigMap c: to be removed
 4 objects: 1 changed, 1 unchanged, 1 new, 1 removed
