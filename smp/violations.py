@@ -201,6 +201,14 @@ class Violation(Finding, frozen=True):
         return {"reason": self.reason, "message": self.message, "field": field}
 
 
+def refusal_of(violation: Violation) -> Violation:
+    """Return a violation that says what a server would do, unless it is a warning."""
+    if violation.warning:
+        return violation
+    message = f"{violation.message} (a server would reject this)"
+    return msgspec.structs.replace(violation, message=message)
+
+
 class Misfit(Violation, frozen=True, kw_only=True):
     """A value of another type than the schema's.
 

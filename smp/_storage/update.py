@@ -85,6 +85,18 @@ class Decoded(msgspec.Struct, frozen=True):
     misfits: tuple[Misfit, ...] = ()
     problem: str = ""
 
+    @property
+    def violations(self) -> tuple[Violation, ...]:
+        """Why a server cannot decode it, whatever the validation."""
+        if not self.problem:
+            return self.misfits
+        return (*self.misfits, wrong_text(self.problem))
+
+
+def wrong_text(problem: str) -> Violation:
+    """Make the violation of a text that its type does not allow."""
+    return Violation("wrong-type", Path(), "FieldValueTypeInvalid", problem)
+
 
 class Update(msgspec.Struct, frozen=True):
     """The normalized object, what was changed in it, and what a server would reject."""
@@ -266,7 +278,8 @@ def predict_refusals(
     The object was decoded, and its types are right; defaults are filled in here.
     ``found`` are violations that are known already, by the ``profile``: one that does
     not look at unions leaves them to a server, which does. A kind that the schema does
-    not describe is not judged. Raises RecursionError.
+    not describe is not judged. With a warning is what could not be decided, which is no
+    refusal. Raises RecursionError.
     """
     if isinstance(schema.type, AnyType):
         return found
@@ -288,6 +301,8 @@ def predict_refusals(
         judged = custom_resources.validate(new, schema, old)
     elif (schema.api_version, schema.kind) == _DEFINITION:
         judged = custom_resources.definition_violations(whole, old)
+    # A rule that could not be decided is no refusal, and is told beside these.
+    undecided = tuple(each for each in judged if each.warning)
     violations += tuple(each for each in judged if not each.warning)
     unique: dict[tuple[str, str], Violation] = {}
     for violation in (*names, *violations):
@@ -297,7 +312,7 @@ def predict_refusals(
         before = as_stored(old, None, schema, profile=profile)
         for violation in find_violations(None, before, schema):
             unique.pop((violation.code, str(violation.path)), None)
-    return tuple(unique.values())
+    return (*unique.values(), *undecided)
 
 
 def normalize_before_defaults(

@@ -56,6 +56,7 @@ _VERDICTS: Final[dict[str, Verdict]] = {
     "extra-fields": "changed",
     "unreadable": "failed",
 }
+_JUDGED: Final = frozenset({"drift", "hazard", "missing"})
 
 
 class Output(Protocol):
@@ -116,6 +117,8 @@ class DriftTotals(Totals):
         # Of each cluster: the objects that are expected, read and unreadable.
         self._coverage: dict[str, tuple[int, int, int]] = {}
         self.reused: int = 0
+        # Of which objects an apply was judged: apiVersion and kind.
+        self.judged: dict[tuple[str, str], None] = {}
         self._by: dict[str, dict[str, Counter[str]]] = {
             "cluster": {},
             "namespace": {},
@@ -136,6 +139,9 @@ class DriftTotals(Totals):
         if row.verdict == "same":
             return
         self._brief.add(row)
+        if row.verdict in _JUDGED:
+            version = f"{row.group}/{row.version}" if row.group else row.version
+            self.judged[version, row.kind] = None
         kind = f"{row.kind}.{row.group}" if row.group else row.kind
         of_row = {
             "cluster": row.cluster,
@@ -185,6 +191,7 @@ class DriftTotals(Totals):
             patch=None,
             heals=None,
             managers=[],
+            refusals=[],
             error=f"it is not known whether it is {row.verdict}: {reasons[0]}",
         )
 
@@ -284,6 +291,9 @@ def _lines_of(row: DriftRow) -> list[str]:
             break
         if found := [text for text in column if text]:
             lines.append(f"  {'  '.join(found)}")
+    lines += [f"  {text}" for text in row.refusals[:_MOST_PATHS]]
+    if len(row.refusals) > _MOST_PATHS:
+        lines.append(f"  ... {len(row.refusals) - _MOST_PATHS:,} more")
     return lines
 
 
@@ -443,7 +453,9 @@ def _findings(row: DriftRow) -> list[Finding]:
         return [Failure("unreadable", Path(), row.error or "")]
     if row.verdict == "missing":
         text = "there is no live object: the next apply creates it"
-        return [ApplyWarning("missing", Path(), text, "error")]
+        if not row.heals:
+            text = "there is no live object"
+        return [ApplyWarning("missing", Path(), text, "error"), *_refused(row, "error")]
     if row.verdict == "extra":
         text = "there is no manifest: no apply will change the object"
         return [ApplyWarning("extra", Path(), text)]
@@ -467,4 +479,8 @@ def _findings(row: DriftRow) -> list[Finding]:
                 severity=severity,
             )
         )
-    return found
+    return [*found, *_refused(row, severity)]
+
+
+def _refused(row: DriftRow, severity: Severity) -> list[Finding]:
+    return [ApplyWarning("refused", Path(), text, severity) for text in row.refusals]

@@ -115,6 +115,7 @@ class DriftRow(msgspec.Struct, frozen=True, omit_defaults=True):
     heals: bool | None = None
     managers: list[str] = []
     error: str | None = None
+    refusals: list[str] = []
     commits: list[str] = []
     desired_place: str = ""
     live_place: str = ""
@@ -289,7 +290,9 @@ class Comparer:
                 )
 
 
-_RESULT: Final = ("verdict", "paths", "causes", "patch", "heals", "managers", "error")
+_RESULT: Final = (
+    *("verdict", "paths", "causes", "patch", "heals", "managers", "error", "refusals"),
+)
 
 
 class _KeptRow(msgspec.Struct):
@@ -302,6 +305,7 @@ class _KeptRow(msgspec.Struct):
     heals: bool | None
     managers: list[str]
     error: str | None
+    refusals: list[str]
 
 
 _kept: Final = msgspec.json.Decoder(_KeptRow).decode

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Final, Literal, TypeAlias
 
@@ -249,6 +249,14 @@ class Schemas:
             missing = custom_resources.unchecked(schema.structural)
             self._unchecked[kind] = f"{kind}: {missing}" if missing else ""
         return self._unchecked[kind]
+
+    def unchecked_in(self, kinds: Iterable[tuple[str, str]]) -> Iterator[str]:
+        """Yield what cannot be checked of the definitions of some kinds, in order."""
+        for api_version, kind in sorted(kinds):
+            with suppress(UnknownKindError):
+                schema = self.catalog.schema(api_version, kind)
+                if text := self.unchecked_of(schema):
+                    yield text
 
     def of(self, obj: Object) -> Schema:
         """Return the schema of an object.

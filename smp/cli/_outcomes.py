@@ -18,6 +18,7 @@ from smp._storage.update import (
     normalize_before_defaults,
     normalize_update,
     predict_refusals,
+    wrong_text,
 )
 from smp._values.findings import Finding
 from smp._values.sharing import share_object
@@ -33,7 +34,7 @@ from smp.paths import Path
 from smp.schema.model import Schema
 from smp.three_way import ApplyResult, find_hazards, three_way_apply
 from smp.unions import Change
-from smp.violations import Misfit, Violation
+from smp.violations import Misfit, Violation, refusal_of
 
 if TYPE_CHECKING:
     from smp.explain import Cause
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 UNMET: Final = "unmet"
 UNKNOWN_FIELD: Final = "unknown-field"
 _UNMET: Final = "the result is not what the new configuration asks for"
-_REJECTED: Final = "a server would reject this"
 
 # Returns an object with the defaults that a server fills in.
 Defaulting: TypeAlias = Callable[[JSONObject], JSONObject]
@@ -297,7 +297,7 @@ class ObjectOperation(msgspec.Struct, frozen=True):
         if not wrong and not is_custom and not _is_masked_by_kubectl(covered):
             # Go: Quantity.UnmarshalJSON, Time.UnmarshalJSON, []byte.
             problem = find_decoding_problem(covered, self.schema, covered_before)
-            wrong += [_wrong_type(problem)] if problem else []
+            wrong += [wrong_text(problem)] if problem else []
         return found, wrong
 
 
@@ -306,11 +306,6 @@ def _is_masked_by_kubectl(obj: JSONObject) -> bool:
     # Go: k8s.io/kubectl, pkg/cmd/diff, Masker.
     data = as_object(obj.get("data"))
     return any(as_text(value).startswith("***") for value in data.values())
-
-
-def _wrong_type(problem: str) -> Violation:
-    """Return that a server cannot decode a value, whatever the validation."""
-    return Violation("wrong-type", Path(), "FieldValueTypeInvalid", problem)
 
 
 def refusals_of_update(
@@ -326,19 +321,10 @@ def refusals_of_update(
     shared = share_object(new, old)
     is_typed = not schema.is_custom and schema.kind != "Secret"
     decoded = decode_object(shared, old, schema, typed=is_typed, custom=True)
-    wrong: list[Violation] = [*decoded.misfits]
-    if decoded.problem:
-        wrong.append(_wrong_type(decoded.problem))
-    found = wrong or predict_refusals(
+    found = decoded.violations or predict_refusals(
         old, decoded.object, schema, profile=settings.profile
     )
     return [*map(refusal_of, found)]
-
-
-def refusal_of(violation: Violation) -> Violation:
-    """Return a violation that says what a server would do."""
-    message = f"{violation.message} ({_REJECTED})"
-    return msgspec.structs.replace(violation, message=message)
 
 
 def change_notes(changes: Iterable[Change], settings: CommandSettings) -> list[str]:

@@ -17,7 +17,7 @@ from smp.cli._errors import CommandFailure
 from smp.cli._object_outcomes import ObjectOutcome
 from smp.cli._objects import Object, annotations_of
 from smp.cli._options import CommandSettings
-from smp.cli._outcomes import ObjectOperation, change_notes, refusal_of
+from smp.cli._outcomes import ObjectOperation, change_notes
 from smp.cli._ownership import OwnerChanges
 from smp.cli._secrets import Masks
 from smp.errors import ApplyWarning, ObjectError, SmpError
@@ -40,6 +40,7 @@ from smp.managed_fields import (
 )
 from smp.paths import Path, value_at
 from smp.schema.model import Schema
+from smp.violations import refusal_of
 
 # Go: k8s.io/kubectl, pkg/cmd/apply, fieldManagerServerSideApply.
 _DEFAULT_MANAGER: Final = "kubectl"

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from smp import __version__
+from smp import __version__, custom_resources
 from smp._values.extras import extra_hint
 from smp.cli._commands import Command, CommandOption, switch
 from smp.cli._comparing import read_rule_files
@@ -23,7 +23,7 @@ from smp.cli._drift_pairs import Parts
 from smp.cli._drift_run import Comparer
 from smp.cli._drift_state import DriftState
 from smp.cli._drift_steps import DriftRun, DriftSides, DriftWorker, may_fork
-from smp.cli._errors import UsageError, report
+from smp.cli._errors import UsageError, printable, report
 from smp.cli._inputs import Inputs
 from smp.cli._interrupts import Interruption
 from smp.cli._options import (
@@ -104,8 +104,9 @@ def run_drift(  # noqa: PLR0913  # its options
     rules = read_rule_files(settings, inputs)
     today = date.today()  # noqa: DTZ011  # that of the reader
     expired = [ExpiredRule.of(rule) for rule in rules.expired(today)]
+    schemas = Schemas(settings, inputs)
     comparer = Comparer(
-        Schemas(settings, inputs).catalog,
+        schemas.catalog,
         rules.at(today),
         show_secrets=settings.show_secrets,
         additions=additions,
@@ -134,7 +135,8 @@ def run_drift(  # noqa: PLR0913  # its options
         try:
             if kept is not None:
                 comparer.state, comparer.last = state or "", kept.last
-                facts = (additions, cluster, by_folder)
+                checks_rules = custom_resources.is_installed()
+                facts = (additions, cluster, by_folder, checks_rules)
                 comparer.salt = _salt(settings, inputs, expired, facts)
                 run.know(kept, comparer.salt)
             run.read(sides)
@@ -152,6 +154,9 @@ def run_drift(  # noqa: PLR0913  # its options
         if interruption.is_requested:
             left = f"{run.left:,} of the objects that were read were not compared"
             report(f"smp: interrupted: {totals.line()}; {left}")
+        if not settings.quiet:
+            for text in schemas.unchecked_in(totals.judged):
+                report(printable(f"smp: warning: {text}"))
         # Where it was interrupted, the process ends here.
         return run.end()
 

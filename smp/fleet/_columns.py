@@ -24,6 +24,7 @@ OUTPUT_SCHEMA: Final = pa.schema(
         pa.field("heals", pa.bool_()),
         pa.field("managers", pa.list_(pa.string()), nullable=False),
         pa.field("error", pa.string()),
+        pa.field("refusals", pa.list_(pa.string()), nullable=False),
     ]
 )
 

@@ -44,7 +44,7 @@ from smp.fleet._equality import Equality
 from smp.fleet._managers import Managers, by_index, find_owned_at, managers_at, named
 from smp.fleet._memory import Content, Memory, content_of, heads_of, is_hidden
 from smp.fleet._objects import ObjectText, bare
-from smp.fleet._served import drop_ignored, serve_apply
+from smp.fleet._served import drop_ignored, serve_apply, serve_create
 from smp.fleet._versions import are_alike
 from smp.hazards import Hazard
 from smp.managed_fields import Owner
@@ -52,6 +52,7 @@ from smp.paths import Path
 from smp.schema.catalog import Catalog
 from smp.schema.model import Schema
 from smp.three_way import three_way_apply
+from smp.violations import VIOLATIONS, Violation, refusal_of
 
 Verdict: TypeAlias = Literal[
     "same", "drift", "missing", "extra", "hazard", "unreadable", "extra-fields"
@@ -86,7 +87,9 @@ class Outcome(msgspec.Struct, frozen=True):
     known. For an "extra" object ``managers`` are all of them. ``patch`` is what the
     next apply would send, as JSON; None where it changes nothing. ``heals`` says if
     that makes live what the manifest asks for; None where there is nothing to heal, or
-    that is not known. ``error`` says why the row is unreadable.
+    that is not known. ``refusals`` are what a server would refuse of the next apply, or
+    what is not known of that, each with its path. ``error`` says why the row is
+    unreadable.
     """
 
     verdict: Verdict
@@ -96,10 +99,11 @@ class Outcome(msgspec.Struct, frozen=True):
     heals: bool | None = None
     managers: tuple[str, ...] = ()
     error: str | None = None
+    refusals: tuple[str, ...] = ()
 
     def repeats(self, names: tuple[bytes, bytes]) -> bool:
         """Tell whether the outcome has one of some names in it."""
-        texts = (self.patch or "", self.error or "", *self.paths)
+        texts = (self.patch or "", self.error or "", *self.paths, *self.refusals)
         return any(name and name.decode() in text for name in names for text in texts)
 
 
@@ -193,8 +197,15 @@ class Rows:
         schema = self._schema_of(text, "desired")
         # A new object is its own patch. The annotation of an exported one, which would
         # show the values of a Secret, is left out.
-        patch = self._patch_text(text.decoded("desired"), schema)
-        return Outcome("missing", patch=patch, heals=True)
+        manifest = text.decoded("desired")
+        patch = self._patch_text(manifest, schema)
+        served = serve_create(manifest, schema)
+        return Outcome(
+            "missing",
+            patch=patch,
+            heals=served.object is not None,
+            refusals=self._refusal_texts(served.refusals, schema),
+        )
 
     def pair(
         self,
@@ -407,15 +418,15 @@ class Rows:
             )
         served = serve_apply(simulated, live, schema)
         heals = False
-        if served is not None:
+        if served.object is not None:
             # A server may store less than what it is sent. What it fills in beside that
             # is no drift.
-            stored = self._differing(served, live, schema, simulated.unmet)
+            stored = self._differing(served.object, live, schema, simulated.unmet)
             paths = [path for path in paths if _is_among(path, stored)]
             if not paths:
                 return _JUDGED_SAME
-            heals = covers(served, desired, schema.type) or self._is_settled(
-                desired, served, schema
+            heals = covers(served.object, desired, schema.type) or self._is_settled(
+                desired, served.object, schema
             )
         patch = None
         if result.kubectl_patch:
@@ -425,7 +436,12 @@ class Rows:
         if do_harm(result.hazards, [by_index(live, path) for path in paths]):
             verdict = "hazard"
         outcome = Outcome(
-            verdict, tuple([str(path) for path in paths]), tuple(codes), patch, heals
+            verdict,
+            tuple([str(path) for path in paths]),
+            tuple(codes),
+            patch,
+            heals,
+            refusals=self._refusal_texts(served.refusals, schema),
         )
         return _Judged(
             outcome, tuple([find_owned_at(live, schema, path) for path in paths])
@@ -459,7 +475,7 @@ class Rows:
         result = three_way_apply(
             desired, desired, served, schema, unknown_fields="merge", hazards="ignore"
         )
-        after = serve_apply(result, served, schema)
+        after = serve_apply(result, served, schema).object
         if after is None:
             return False
         return not self._differing(after, served, schema, result.unmet)
@@ -485,6 +501,17 @@ class Rows:
             ).aligned
             found.append(aligned)
         return found[0], None if last_applied is None else found[1]
+
+    def _refusal_texts(
+        self, refusals: tuple[Violation, ...], schema: Schema
+    ) -> tuple[str, ...]:
+        if schema.kind == "Secret" and not self._show_secrets:
+            # Their messages have values.
+            refusals = tuple(
+                msgspec.structs.replace(each, message=VIOLATIONS[each.code].sentence)
+                for each in refusals
+            )
+        return tuple(str(refusal_of(each)) for each in refusals)
 
     def _patch_text(self, patch: JSONObject, schema: Schema) -> str:
         if schema.kind == "Secret" and not self._show_secrets:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
+import msgspec
+
 from smp._storage.update import (
     STOCK_PROFILE,
     decode_object,
@@ -17,11 +19,12 @@ from smp._storage.update import (
     put_at_rest,
 )
 from smp._values.api_objects import SERVER_METADATA
-from smp._values.values import JSONObject, as_object
+from smp._values.values import JSONObject, as_object, drop_nulls
 from smp.comparison import is_stored
 from smp.managed_fields import reset_fields
 from smp.schema.model import AnyType, Schema
 from smp.three_way import ApplyResult
+from smp.violations import Violation
 
 # A value of these names another object, or another state of it: it is refused.
 _IDENTIFYING: Final = ("uid", "resourceVersion")
@@ -61,36 +64,58 @@ def _is_ignored(name: str, metadata: JSONObject, live: JSONObject) -> bool:
     )
 
 
-def serve_apply(
-    result: ApplyResult, live: JSONObject, schema: Schema
-) -> JSONObject | None:
-    """Return what a server stores for an apply; None where it refuses the patch.
+class Served(msgspec.Struct, frozen=True):
+    """What a server stores, None where it refuses; and why, or what is not known."""
+
+    object: JSONObject | None
+    refusals: tuple[Violation, ...] = ()
+
+
+def serve_apply(result: ApplyResult, live: JSONObject, schema: Schema) -> Served:
+    """Return what a server makes of an apply.
 
     The object of the result is what the patch leads to, with unions as they are.
     """
     after = result.object
     metadata, before = as_object(after.get("metadata")), as_object(live.get("metadata"))
     if any(metadata.get(name) != before.get(name) for name in _IDENTIFYING):
-        return None
+        return Served(None)
     # Nothing is known of a server without a schema.
     if isinstance(schema.type, AnyType):
-        return None if result.violations else after
-    # Fields that are not known are dropped (Go: the decoders of apimachinery).
-    strict = schema.with_unknown_fields("error")
-    is_custom = schema.is_custom
-    decoded = decode_object(after, live, strict, typed=not is_custom, custom=is_custom)
-    if decoded.misfits or decoded.problem:
-        return None
-    served = fill_in(decoded.object, live, strict, profile=STOCK_PROFILE)
-    if not is_custom:
-        served = put_at_rest(served, strict, live)
+        return Served(None if result.violations else after, result.violations)
     # A change of what is dropped is judged by none.
     found = tuple(
         each
         for each in result.violations
         if not each.warning and each.code != "field-immutable"
     )
+    return _serve(after, live, schema, found)
+
+
+def serve_create(manifest: JSONObject, schema: Schema) -> Served:
+    """Return what a server makes of a new object."""
+    if isinstance(schema.type, AnyType):
+        return Served(manifest)
+    return _serve(as_object(drop_nulls(manifest)), None, schema, ())
+
+
+def _serve(
+    after: JSONObject,
+    live: JSONObject | None,
+    schema: Schema,
+    found: tuple[Violation, ...],
+) -> Served:
+    # Fields that are not known are dropped (Go: the decoders of apimachinery).
+    strict = schema.with_unknown_fields("error")
+    is_custom = schema.is_custom
+    decoded = decode_object(after, live, strict, typed=not is_custom, custom=is_custom)
+    if decoded.misfits or decoded.problem:
+        return Served(None, decoded.violations)
+    served = fill_in(decoded.object, live, strict, profile=STOCK_PROFILE)
+    if not is_custom:
+        served = put_at_rest(served, strict, live)
     refusals = predict_refusals(
         live, served, strict, profile=STOCK_PROFILE, found=found
     )
-    return None if refusals else served
+    is_refused = any(not each.warning for each in refusals)
+    return Served(None if is_refused else served, refusals)

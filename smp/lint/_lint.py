@@ -151,12 +151,7 @@ def _lint_manifest(value: JSONObject, schema: Schema) -> Iterator[Hazard]:
             )
         for violation in predict_refusals(None, value, schema, profile=STOCK_PROFILE):
             if violation.path not in refused:
-                yield finding(
-                    "invalid-value",
-                    violation.path,
-                    "manifest",
-                    message=violation.message,
-                )
+                yield _finding_of(violation)
     for hazard in find_hazards(None, value, None, schema):
         # A server takes the object itself: only client-side apply is refused.
         if hazard.code == "oversized-last-applied":
@@ -184,13 +179,17 @@ def _lint_definition(
         if hazard.code == "unknown-field" or hazard.path.by_index in refused
     ]
     known = {hazard.path.by_index for hazard in kept}
-    beside = []
-    for violation in violations:
-        if violation.path.by_index not in known:
-            code = violation.code if violation.warning else "invalid-value"
-            message = violation.message
-            beside.append(finding(code, violation.path, "manifest", message=message))
+    beside = [
+        _finding_of(violation)
+        for violation in violations
+        if violation.path.by_index not in known
+    ]
     return kept, beside
+
+
+def _finding_of(violation: Violation) -> Hazard:
+    code = violation.code if violation.warning else "invalid-value"
+    return finding(code, violation.path, "manifest", message=violation.message)
 
 
 def _misfits(value: JSONObject, schema: Schema | None, source: Input) -> list[Hazard]:

@@ -28,6 +28,7 @@ from smp.cli._drift_pairs import Parts
 from smp.cli._drift_run import Found
 from smp.cli._workers import WorkerPool
 from smp.cluster import Cluster
+from smp.custom_resources import _expressions
 from smp.documents import dump_yaml
 from smp.testing import KubernetesApi
 from tests.support.command import Ran, run
@@ -671,3 +672,89 @@ def test_a_large_fleet_is_compared_where_the_system_tells_no_affinity(
         1,
         drift(*files, "--format", "ndjson").stdout,
     )
+
+
+def order(name: str, count: int, **metadata: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "example.com/v1",
+        "kind": "Order",
+        "metadata": {"name": name, "namespace": "shop", **metadata},
+        "spec": {"count": count},
+    }
+
+
+def order_definition() -> dict[str, Any]:
+    spec = {
+        "type": "object",
+        "properties": {"count": {"type": "integer", "maximum": 9}},
+        "x-kubernetes-validations": [{"rule": "self.count != 7", "message": "seven"}],
+    }
+    root = {"type": "object", "properties": {"spec": spec}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "orders.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"kind": "Order", "plural": "orders"},
+            "versions": [
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": root},
+                }
+            ],
+        },
+    }
+
+
+REFUSED = (
+    "spec.count: Invalid value: 10: spec.count in body should be less than or equal "
+    "to 9 (a server would reject this)"
+)
+SEVEN = "spec: Invalid value: seven (a server would reject this)"
+
+
+def write_orders(folder: Path) -> tuple[str, ...]:
+    wanted = [order("a", 10), order("b", 7), order("c", 2), order("d", 7)]
+    live = [order(name, 1, uid=name) for name in "abc"]
+    for name, objects in ((WANT, wanted), (LIVE, live)):
+        lines = "".join(f"{json.dumps(obj)}\n" for obj in objects)
+        (folder / name).write_text(lines)
+    (folder / "crd.json").write_text(json.dumps(order_definition()))
+    return "-f", WANT, "--live", LIVE, "--crd", "crd.json"
+
+
+def test_what_a_definition_refuses_of_the_next_apply_is_told(tmp_path: Path) -> None:
+    arguments = write_orders(tmp_path)
+    rows = rows_of(drift(*arguments, "--format", "ndjson"))
+    said = {
+        row["name"]: (row["verdict"], row["heals"], row.get("refusals")) for row in rows
+    }
+    assert said == {
+        "a": ("drift", False, [REFUSED]),
+        "b": ("drift", False, [SEVEN]),
+        "c": ("drift", True, None),
+        "d": ("missing", False, [SEVEN]),
+    }
+    text = drift(*arguments).stdout
+    assert text.count(f"  {REFUSED}\n") == 1
+    assert text.count(f"  {SEVEN}\n") == 2
+    report = drift(*arguments, "--format", "junit").stdout
+    assert report.count("a server would reject this") >= 3
+
+
+def test_without_the_package_for_rules_drift_warns_once_for_a_definition(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_expressions, "cel", None)
+    ran = drift(*write_orders(tmp_path))
+    warnings = [line for line in ran.stderr.splitlines() if "not checked" in line]
+    [warning] = warnings
+    assert warning.startswith(
+        "smp: warning: example.com/v1 Order: 1 rule was not checked: pip install "
+    )
+    assert SEVEN not in ran.stdout
+    assert REFUSED in ran.stdout
