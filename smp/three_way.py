@@ -20,6 +20,7 @@ from smp._storage.update import (
     Update,
     UpdateRequest,
     as_stored,
+    asks_for_anything,
     drop_by_strategy,
     drop_status,
     normalize_update,
@@ -339,13 +340,16 @@ class _StrategicApply(_Apply):
             result = strategic.apply_patch(live, patch, schema)
         # Where nothing is to be deleted, nothing can be left.
         applied = base if base and computed.deletes else {}
-        rest = drop_status(result, manifest, schema, live)
-        if rest is not result:
+        as_kept = drop_status(result, manifest, schema, live)
+        is_status_dropped = as_kept is not result
+        if is_status_dropped:
             # A server does not look at it, and a patch without it does the same.
-            result = rest
+            result = as_kept
             patch = {name: patch[name] for name in patch if name != "status"}
         kept = drop_by_strategy(result, schema, live)
         unmet = strategic.unmet_paths(applied, manifest, kept, schema, computed.met)
+        if is_status_dropped and _has_generated_status(manifest):
+            unmet = tuple([path for path in unmet if path.steps[0] != "status"])
         # What kubectl sends besides changes nothing.
         kubectl_patch = strategic.add_whole_objects(
             computed.patch, manifest, live, schema
@@ -420,6 +424,11 @@ class _StrategicApply(_Apply):
         return strategic.unknown_field_warnings(merged.patch, self._schema)
 
 
+def _has_generated_status(manifest: JSONObject) -> bool:
+    """Tell whether its status has zero values only, which nobody misses."""
+    return "status" in manifest and not asks_for_anything(manifest["status"])
+
+
 class _CustomApply(_Apply):
     """The apply of a custom resource, or of a kind without a definition."""
 
@@ -448,7 +457,7 @@ class _CustomApply(_Apply):
             difference = changed_members(update.object, again.object, schema)
             unmet = tuple(strategic.leaf_paths(difference, update.object, schema))
         result = drop_status(update.object, manifest, schema, live)
-        if result is not update.object:
+        if result is not update.object and not _has_generated_status(manifest):
             difference = changed_members(result, update.object, schema)
             unmet += tuple(strategic.leaf_paths(difference, result, schema))
         # What the normalization of unions changed is in the patch as all else.

@@ -443,17 +443,21 @@ def drop_status(
     into a manifest, such as ``status: {loadBalancer: {}}``, is left: ``asked`` is the
     manifest, and it asks for nothing. Go: PrepareForCreate and PrepareForUpdate.
     """
-    kind = (schema.api_version.rpartition("/")[0], schema.kind)
-    creates_with_status = old is None and kind in _KEEPS_STATUS
-    if creates_with_status or not _has_status_subresource(schema):
+    if not _has_status_subresource(schema) or (old is None and keeps_status(schema)):
         return obj
-    is_removed = old is not None and "status" in old and "status" not in obj
-    if not is_removed and not asks_for_anything(asked.get("status")):
-        return obj
-    rest = {name: value for name, value in obj.items() if name != "status"}
     if old is not None and "status" in old:
-        return {**rest, "status": old["status"]}
-    return rest
+        # Zero values of the manifest are not stored either.
+        if obj.get("status") is old["status"]:
+            return obj
+        return {**obj, "status": old["status"]}
+    if not asks_for_anything(asked.get("status")):
+        return obj
+    return {name: value for name, value in obj.items() if name != "status"}
+
+
+def keeps_status(schema: Schema) -> bool:
+    """Tell whether a server stores the status of an object that is created."""
+    return (schema.api_version.rpartition("/")[0], schema.kind) in _KEEPS_STATUS
 
 
 def _has_status_subresource(schema: Schema) -> bool:

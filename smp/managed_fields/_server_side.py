@@ -42,6 +42,7 @@ from smp._storage.update import (
     as_stored,
     asks_for_anything,
     fill_in,
+    keeps_status,
     normalize_update,
     put_at_rest,
 )
@@ -284,6 +285,8 @@ class _ServerSideApply:
         An apply through a subresource that creates the object writes all of it, as
         one through the main resource does, and owns what the subresource writes.
         """
+        if self.live is None and keeps_status(self.schema):
+            return FieldSet()
         if self.live is not None or not self.applier.subresource:
             return self.reset
         return reset_fields(self.schema, has_status=self.applier.serving.has_status)

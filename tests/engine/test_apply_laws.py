@@ -12,6 +12,7 @@ import smp
 from smp import _strategic as strategic
 from smp._storage.update import (
     UpdateRequest,
+    asks_for_anything,
     drop_by_strategy,
     drop_status,
     normalize_update,
@@ -218,6 +219,11 @@ def test_an_apply_has_converged_if_the_object_is_what_was_asked_for(seed: int) -
     # Of some kinds a server drops what it is asked for.
     kept = drop_by_strategy(result.object, schema, live)
     kept = drop_status(kept, modified, schema, live)
+    if kept.get("status") is live.get("status") and not asks_for_anything(
+        modified.get("status", True)
+    ):
+        # What tools generate into a manifest is missed by nobody.
+        modified = {**modified, "status": live.get("status")}
     asked = is_as_asked(last_applied or {}, modified, kept, schema.type)
     assert result.converged == asked
 
