@@ -20,7 +20,7 @@ from smp.cli._commands import (
     CommandOption,
     switch,
 )
-from smp.cli._errors import concerning, report
+from smp.cli._errors import concerning, printable, report
 from smp.cli._inputs import Inputs
 from smp.cli._options import output_option, profile_option
 from smp.cli._outputs import YAML_SEPARATORS, write_json, write_yaml
@@ -64,7 +64,7 @@ def generate(*, paths: tuple[str, ...], profile: str, version: str, output: str)
     """Generate an OpenAPI document from Go types with tags and markers.
 
     PATHS are Go files, or directories of them. A marker that is misused is an error
-    with its file and line.
+    with its file and line; one that OpenAPI has no form for is named on standard error.
     """
     # Only this command needs the Go grammar, which is an extra.
     try:
@@ -76,10 +76,15 @@ def generate(*, paths: tuple[str, ...], profile: str, version: str, output: str)
             code="missing-extra",
             hint=extra_hint("go"),
         ) from None
-    document = golang.generate(files.read_sources(paths), profile=profile)
+    unpublished: list[str] = []
+    document = golang.generate(
+        files.read_sources(paths), profile=profile, unpublished=unpublished
+    )
     if version == "v2":
         document = to_v2(document).document
     _write(document, output)
+    for text in unpublished:
+        report(printable(f"smp: not published: {text}"))
     return DONE
 
 

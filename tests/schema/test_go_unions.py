@@ -7,6 +7,8 @@ import pytest
 
 import smp
 from smp import Catalog
+from smp.errors import DocumentError
+from smp.schema.sources.golang import generate
 from tests.support.golang import (
     MODE,
     problem,
@@ -207,6 +209,31 @@ type T struct {
 	Conditions []C `json:"conditions,omitempty"`
 }"""
     assert "x-kubernetes-unions" not in json.dumps(schemas(source))
+    unpublished: list[str] = []
+    generate({"p.go": f"package p\n{source}"}, unpublished=unpublished)
+    assert unpublished == [
+        f'p.go:{line}: +k8s:item(type: "{value}")=+k8s:zeroOrOneOfMember'
+        for line, value in ((9, "Approved"), (10, "Denied"))
+    ]
+
+
+@pytest.mark.parametrize(
+    "markers",
+    [
+        "",
+        "\t// +listType=map\n\t// +listMapKey=name\n",
+        "\t// +listType=map\n\t// +listMapKey=type\n\t// +listMapKey=name\n",
+    ],
+)
+def test_an_element_is_named_by_all_keys_of_its_list(markers: str) -> None:
+    item = '\t// +k8s:item(type: "A")=+k8s:unionMember\n'
+    source = f'{markers}{item}\tConditions []C `json:"conditions,omitempty"`'
+    text = f"package p\ntype C struct{{}}\ntype T struct {{\n{source}\n}}"
+    with pytest.raises(DocumentError) as caught:
+        generate({"p.go": text})
+    error = caught.value
+    line = 4 + markers.count("\n")
+    assert (error.source, error.line, error.code) == ("p.go", line, "marker-misuse")
 
 
 # The spellings of 1.37 and of 1.36, as in flowcontrol/v1, PriorityLevelConfiguration.

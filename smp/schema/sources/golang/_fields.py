@@ -48,6 +48,8 @@ from smp.schema.sources.golang._syntax import (
 
 # For each marker: the extension that it becomes, the types that it may mark and how to
 # call them, and its values (Go: kube-openapi's tagToExtension).
+# Validation of single elements of a list (Go: validation-gen, validators/item.go).
+_ITEM: Final = "k8s:item"
 _TYPE_MARKERS: Final[dict[str, tuple[str, tuple[type, ...], str, tuple[str, ...]]]] = {
     "listType": (
         "x-kubernetes-list-type",
@@ -134,7 +136,27 @@ class FieldReader:
             if not is_map:
                 problem = "only a list of type map has keys"
                 self._problems.misuse_on(field, "listMapKey", problem, "+listType=map")
+        self._check_items(field)
         return extensions
+
+    def _check_items(self, field: JSONField) -> None:
+        """Tell what is said of single elements of a list, which no schema says.
+
+        Go: validation-gen, validators/item.go: the arguments name the element by the
+        keys of the list.
+        """
+        keys = {
+            marker.value
+            for name in ("listMapKey", "k8s:listMapKey")
+            for marker in field.markers.get(name, ())
+        }
+        for marker in field.markers.get(_ITEM, ()):
+            if keys and {*marker.arguments} == keys:
+                self._problems.leave_out(field.at, marker)
+                continue
+            problem = f"+{_ITEM} names an element by the keys of a list of type map"
+            hint = f"the keys are {', '.join(sorted(keys))}" if keys else "+listMapKey"
+            self._problems.misuse(field.at, marker, problem, hint)
 
     def type_extensions(
         self, at: SourcePosition, markers: Markers, resolved: ResolvedType

@@ -54,7 +54,11 @@ _LEFT_OUT: Final = ("k8s:openapi-gen", "kubebuilder:object:generate")
 
 @bounded("the Go source")
 def generate(
-    sources: Mapping[str, str], *, profile: str = "kep1027", version: int = 3
+    sources: Mapping[str, str],
+    *,
+    profile: str = "kep1027",
+    version: int = 3,
+    unpublished: list[str] | None = None,
 ) -> dict[str, Any]:
     """Generate an OpenAPI document from Go sources, by path.
 
@@ -66,7 +70,8 @@ def generate(
     (``io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta``) and not described: the reader
     of the document supplies them. ``profile`` selects which generation's union markers
     are read and in which shape unions are written; ``version`` is that of OpenAPI, 2
-    or 3.
+    or 3. ``unpublished`` receives the markers that OpenAPI has no form for, with file
+    and line: unions among the elements of a list.
 
     Raises DocumentError, with file and line, for a syntax error (go-syntax), a misused
     marker (marker-misuse), a type without a schema (unresolvable-type) and the like;
@@ -102,6 +107,8 @@ def generate(
     generator = _Generator(Packages(files), profile, version, problems)
     schemas: JSONObject = {**generator.schemas()}
     problems.check()
+    if unpublished is not None:
+        unpublished += problems.unpublished
     if version == OPENAPI_2:
         return {"definitions": schemas}
     return {"components": {"schemas": schemas}}

@@ -1,6 +1,7 @@
 """Problems of Go sources, gathered so that one run reports them all.
 
-kube-openapi's generator only logs most of them and writes the schema anyway.
+kube-openapi's generator only logs most of them and writes the schema anyway. What is
+right, but has no form in OpenAPI, is told beside the schema.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ class Problems:
 
     def __init__(self) -> None:
         self._errors: dict[str, DocumentError] = {}
+        self.unpublished: dict[str, None] = {}
 
     def add(self, error: DocumentError) -> None:
         """Gather an error."""
@@ -27,6 +29,11 @@ class Problems:
         """Gather the misuse of a marker, which has its own line in the file."""
         place = SourcePosition(at.source, marker.line) if marker else at
         self.add(place.error(problem, code="marker-misuse", hint=hint))
+
+    def leave_out(self, at: SourcePosition, marker: Marker) -> None:
+        """Gather a marker that OpenAPI has no form for."""
+        text = f"+{marker.name}" + (f"={marker.value}" if marker.value else "")
+        self.unpublished[f"{at.source}:{marker.line}: {text}"] = None
 
     def misuse_on(
         self, field: JSONField, marker: str, problem: str, hint: str = ""

@@ -20,7 +20,7 @@
 ==========================================  ============================================
 
 The markers of a union of list elements, ``+k8s:item(KEY: VALUE)=+k8s:unionMember``, are
-not read: OpenAPI has no form for it.
+told as not published (``_fields``): OpenAPI has no form for it.
 
 ``+unionDiscriminator`` belongs to the first three, ``+k8s:unionDiscriminator(union:)``
 to the fourth, ``+k8s:modeDiscriminator(modality:)`` to the last, which was
