@@ -201,6 +201,12 @@ class Violation(Finding, frozen=True):
         return {"reason": self.reason, "message": self.message, "field": field}
 
 
+def unchecked_rules(message: str) -> Violation:
+    """Make the warning that it is not known what a server says of some rules."""
+    path = Path()
+    return Violation("unchecked-rule", path, "FieldValueInvalid", message, warning=True)
+
+
 def refusal_of(violation: Violation) -> Violation:
     """Return a violation that says what a server would do, unless it is a warning."""
     if violation.warning:

@@ -34,6 +34,7 @@ from smp.violations import (
     invalid,
     quote_json,
     require,
+    unchecked_rules,
 )
 
 # Go: celconfig.MaxEvaluatedMessageExpressionSizeBytes.
@@ -352,7 +353,7 @@ def _violations_of_rule(
 def unchecked_rule(name: str, path: Path, problem: str) -> Violation:
     """Make the warning of a rule of which it is not known what a server says."""
     message = f"was not checked: rule {name}: {problem}"
-    return Violation("unchecked-rule", path, "FieldValueInvalid", message, warning=True)
+    return unchecked_rules(message).below(path)
 
 
 def _message(rule: CompiledRule, bindings: Any) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 from smp._values.values import JSONObject
 from smp.cluster import Cluster
+from smp.custom_resources import _expressions
 from smp.errors import ObjectError, SmpError
 from smp.hazards import HazardError
 from smp.managed_fields import ApplyConflictError
@@ -209,3 +210,81 @@ def test_nothing_is_pruned_by_a_run_without_objects(
     with pytest.raises(ObjectError, match="no objects passed to apply"):
         cluster.diff([], **options)
     assert cluster.apply([]).results == ()
+
+
+def order(name: str, count: int) -> JSONObject:
+    return {
+        "apiVersion": "example.com/v1",
+        "kind": "Order",
+        "metadata": {"name": name},
+        "spec": {"count": count},
+    }
+
+
+def definition() -> JSONObject:
+    spec: JSONObject = {
+        "type": "object",
+        "properties": {"count": {"type": "integer", "maximum": 9}},
+        "x-kubernetes-validations": [{"rule": "self.count != 7", "message": "seven"}],
+    }
+    schema: JSONObject = {"type": "object", "properties": {"spec": spec}}
+    version: JSONObject = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": schema},
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "orders.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"kind": "Order", "plural": "orders"},
+            "versions": [version],
+        },
+    }
+
+
+def test_a_dry_run_knows_what_the_definition_of_the_cluster_refuses(
+    cluster: Cluster, api: KubernetesApi
+) -> None:
+    cluster.apply([definition(), order("a", 1)])
+    wanted = [order("a", 7), order("b", 10), order("c", 7), order("d", 2)]
+    api.clear_requests()
+    run = cluster.apply(wanted, dry_run="client")
+    errors = [str(result.error or "") for result in run.results]
+    assert ["seven" in error for error in errors] == [True, False, True, False]
+    assert "less than or equal to 9" in errors[1]
+    assert not errors[3]
+    # The definition is read once.
+    reads = [each.path for each in api.requests if "customresourced" in each.path]
+    assert len(reads) == 1
+    # So it is with the server.
+    asked = cluster.apply(wanted, dry_run="server")
+    refused = [result.error is not None for result in asked.results]
+    assert refused == [True, True, True, False]
+    assert cluster.apply(wanted, strict=True).stopped
+    assert writes(api) == ["PATCH", "POST", "POST", "POST"]
+
+
+def test_rules_that_cannot_be_checked_are_told_once_and_stop_a_strict_run(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.apply(definition())
+    monkeypatch.setattr(_expressions, "cel", None)
+    wanted = [order("a", 1), order("b", 2)]
+    run = cluster.apply(wanted, dry_run="client")
+    assert [result.error for result in run.results] == [None, None]
+    told = [
+        warning.message
+        for result in run.results
+        for warning in result.warnings
+        if warning.code == "unchecked-rule"
+    ]
+    [text] = told
+    assert text.startswith("example.com/v1 Order: 1 rule was not checked: pip install ")
+    strict = cluster.apply(wanted, strict=True)
+    assert strict.stopped
+    assert "1 rule was not checked" in str(strict.results[0].error)

@@ -53,8 +53,9 @@ from smp.cluster.plan.schemas import ClusterSchemas, Documents
 from smp.cluster.plan.server_side import apply_server_side
 from smp.cluster.plan.undoing import RollbackStep, steps_of
 from smp.cluster.plan.waiting import Waited, wait
-from smp.errors import ObjectError, SmpError
+from smp.errors import ApplyWarning, ObjectError, SmpError
 from smp.hazards import HazardError
+from smp.violations import unchecked_rules
 
 # Objects that others need: they are applied before all others.
 _FIRST: Final = ("Namespace", "CustomResourceDefinition")
@@ -107,7 +108,7 @@ class Session:
 class Prepared:
     """An object of a run as far as it is known before it is applied."""
 
-    __slots__ = ("error", "item", "live", "predicted", "target")
+    __slots__ = ("error", "item", "live", "predicted", "target", "unchecked")
 
     def __init__(self, item: Item) -> None:
         self.item: Item = item
@@ -115,6 +116,8 @@ class Prepared:
         self.live: JSONObject | None = None
         self.predicted: Prediction = Prediction()
         self.error: SmpError | None = None
+        # What of its definition cannot be checked; the first object of a kind has it.
+        self.unchecked: str = ""
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -236,6 +239,14 @@ def _apply_all(
         applied = yield from _apply_one(
             entry, options, is_current=len(prepared) == 1, written=written
         )
+        if options.predicts_refusals and entry.predicted.undecided:
+            undecided = [
+                ApplyWarning(each.code, each.path, each.message)
+                for each in entry.predicted.undecided
+            ]
+            applied = msgspec.structs.replace(
+                applied, warnings=(*applied.warnings, *undecided)
+            )
         results[index] = applied
         yield Progress(len(results), len(prepared), str(applied), applied)
         # Custom resources of the same run need it served.
@@ -251,7 +262,13 @@ def _prepare_all(
     """Look up the kinds one after the other, and read the live objects together."""
     for entry in prepared:
         try:
-            entry.target = yield from session.target(entry.item)
+            target = yield from session.target(entry.item)
+            if options.predicts_refusals:
+                kind_schema, entry.unchecked = yield from session.schemas.of_definition(
+                    target.kind_schema, target.resource
+                )
+                target = msgspec.structs.replace(target, kind_schema=kind_schema)
+            entry.target = target
         except SmpError as error:
             entry.error = error
     known = [entry for entry in prepared if entry.target is not None]
@@ -267,6 +284,13 @@ def _prepare(entry: Prepared, options: ApplyOptions) -> Plan[None]:
         entry.predicted = predict(entry.target, entry.live, options)
     except SmpError as error:
         entry.error = error
+    if entry.unchecked:
+        item = entry.item
+        text = f"{item.api_version} {item.kind}: {entry.unchecked}"
+        unchecked = unchecked_rules(text)
+        entry.predicted = msgspec.structs.replace(
+            entry.predicted, violations=(*entry.predicted.violations, unchecked)
+        )
 
 
 def _look_up_missing(

@@ -49,15 +49,21 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
     refusal: SmpError | None = None
     computed: Computed | None = None
 
+    @property
+    def undecided(self) -> tuple[Violation, ...]:
+        """What is not known: rules of a definition that could not be checked."""
+        return tuple(each for each in self.violations if each.warning)
+
     def refused(self) -> SmpError | None:
         """Return what the server would answer; None where it would accept it."""
-        if self.refusal is not None or not self.violations:
+        refusals = [each for each in self.violations if not each.warning]
+        if self.refusal is not None or not refusals:
             return self.refusal
-        texts = "; ".join(str(violation) for violation in self.violations)
+        texts = "; ".join(str(violation) for violation in refusals)
         return ObjectError(
             f"the API server would refuse it: {texts}",
             code="invalid",
-            path=self.violations[0].path,
+            path=refusals[0].path,
         )
 
     def problem(self) -> SmpError | None:
@@ -72,9 +78,17 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
                 code="not-converging",
                 path=self.unmet[0],
             )
-        if not self.violations and is_serious(self.hazards):
+        refused = self.refused()
+        if refused is None and is_serious(self.hazards):
             return HazardError(self.hazards)
-        return self.refused()
+        if refused is None and self.undecided:
+            texts = "; ".join(str(violation) for violation in self.undecided)
+            return ObjectError(
+                f"it is not known whether the API server would refuse it: {texts}",
+                code="unchecked-rule",
+                path=self.undecided[0].path,
+            )
+        return refused
 
 
 def predict(
@@ -93,9 +107,12 @@ def predict(
     result = found.result
     violations = result.violations
     if options.predicts_refusals:
-        schema = target.kind_schema.schema.with_unknown_fields("merge")
         violations = predict_refusals(
-            live, result.object, schema, profile=STOCK_PROFILE, found=violations
+            live,
+            result.object,
+            _judging(target),
+            profile=STOCK_PROFILE,
+            found=violations,
         )
     return Prediction(
         object=result.object,
@@ -122,7 +139,11 @@ def predict_create(target: ApplyTarget, options: ApplyOptions) -> Prediction:
         None, body, schema, UpdateRequest(profile=STOCK_PROFILE, configuration=body)
     )
     violations = predict_refusals(
-        None, update.object, schema, profile=STOCK_PROFILE, found=update.violations
+        None,
+        update.object,
+        _judging(target),
+        profile=STOCK_PROFILE,
+        found=update.violations,
     )
     return Prediction(object=update.object, hazards=hazards, violations=violations)
 
@@ -166,11 +187,16 @@ def predict_server_side(
     violations = predict_refusals(
         live,
         result.object,
-        schema,
+        _judging(target),
         profile=STOCK_PROFILE,
         found=result.violations,
     )
     return Prediction(object=result.object, violations=violations)
+
+
+def _judging(target: ApplyTarget) -> Schema:
+    known = target.kind_schema
+    return (known.judging or known.schema).with_unknown_fields("merge")
 
 
 def _drop_conflicts(

@@ -16,7 +16,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
+from smp import custom_resources
 from smp._values.values import JSONObject, as_list, as_object, as_text
+from smp.cluster.plan.discovery import DiscoveredResource
 from smp.cluster.plan.exchange import Plan, PlannedRequest
 from smp.cluster.plan.sending import (
     JSON_TYPE,
@@ -34,9 +36,11 @@ from smp.schema.catalog import (
     read_compiled,
 )
 from smp.schema.model import Schema
+from smp.schema.sources.crd import structural_schemas
 
 STRATEGIC: Final = "application/strategic-merge-patch+json"
 _ACCEPT: Final = ("Accept", JSON_TYPE)
+_DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 # Of a kind that is described nowhere.
 FREE_FORM: Final = Schema.inline("any")
 # Where compiled documents are kept: by their address, which has the hash.
@@ -56,11 +60,14 @@ class KindSchema(msgspec.Struct, frozen=True):
     ``bundled`` is true where the server publishes none, and the types of the newest
     bundled Kubernetes are taken. ``schema`` is that of free-form data where there is
     none at all. ``patching`` is None where the server does not say what PATCH takes.
+    ``judging`` is the schema with what the definition of the kind refuses, where that
+    was read.
     """
 
     schema: Schema
     patching: Patching | None
     bundled: bool = False
+    judging: Schema | None = None
 
     @property
     def is_strategic(self) -> bool:
@@ -85,6 +92,7 @@ class ClusterSchemas:
         self._documents = documents
         self._addresses: dict[str, str] | None = None
         self._group_versions: dict[str, tuple[Catalog, dict[str, Patching]] | None] = {}
+        self._definitions: dict[str, JSONObject] = {}
 
     def of(self, api_version: str, kind: str) -> Plan[KindSchema]:
         """Return the schema of a kind. Raises what ``send`` raises, and SchemaError."""
@@ -102,10 +110,53 @@ class ClusterSchemas:
             return _find_bundled(api_version, kind)
         return KindSchema(schema, patching.get(kind))
 
+    def of_definition(
+        self, known: KindSchema, resource: DiscoveredResource
+    ) -> Plan[tuple[KindSchema, str]]:
+        """Return the schema of a kind with what its definition refuses.
+
+        Beside it is what of that cannot be checked, for the first object that asks. The
+        OpenAPI of a server has neither rules nor all formats. A kind that is not custom
+        has no definition. Raises what ``send`` raises, but for an answer.
+        """
+        if not known.schema.is_custom:
+            return known, ""
+        name = resource.qualified
+        unchecked = ""
+        is_first = name not in self._definitions
+        if is_first:
+            self._definitions[name] = {}
+            request = PlannedRequest("GET", f"{_DEFINITIONS}/{name}", (), (_ACCEPT,))
+            answer = yield from exchange(request)
+            # An aggregated API server has kinds without a definition.
+            if not is_not_found(answer):
+                try:
+                    self._definitions[name] = object_of(answer)
+                except SmpError as error:
+                    unchecked = f"its definition cannot be read: {error}"
+        structural = structural_schemas([*filter(None, [self._definitions[name]])])
+        found = structural.get((resource.api_version, resource.kind))
+        if found is None:
+            return known, unchecked
+        schema = known.schema
+        judging = Schema(
+            schema.document,
+            schema.types,
+            schema.api_version,
+            schema.kind,
+            schema.source,
+            found.schema,
+            found.subresources,
+        )
+        if is_first:
+            unchecked = str(custom_resources.unchecked(found.schema) or "")
+        return msgspec.structs.replace(known, judging=judging), unchecked
+
     def forget(self) -> None:
         """Ask for the list of documents again, as kinds were defined just now."""
         self._addresses = None
         self._group_versions.clear()
+        self._definitions.clear()
 
     def _group_version(
         self, api_version: str
