@@ -16,7 +16,8 @@ a condition. ``reason`` and ``reported`` are the reason and the field of the cau
 they are others than FieldValueInvalid and ``field``. With ``length`` only the number of
 elements may not change, and the rules that follow for this kind are not asked. With
 ``unordered`` a list is a set of texts, with ``pointer`` an empty object is another one
-than none, and ``struct`` is the Go type that is printed of the value. ``only`` is
+than none, with ``opaque`` the value is raw JSON, in which null and empty are values,
+and ``struct`` is the Go type that is printed of the value. ``only`` is
 "removal" where nothing but that is refused, and "change" where what is left out stays
 as it was.
 
@@ -81,6 +82,7 @@ class ImmutableField(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     length: bool = False
     unordered: bool = False
     pointer: bool = False
+    opaque: bool = False
     struct: str = ""
     only: Literal["", "removal", "change"] = ""
 
@@ -218,6 +220,11 @@ def find_immutable_changes(
                 return
             continue
         value = after
+        if each.rule.opaque:
+            # Raw JSON, in which null and empty are values (Go: runtime.RawExtension).
+            if not same(decode(before), decode(after)):
+                yield each.violation(value)
+            continue
         if each.rule.unordered:
             before, after = _set_of(before), _set_of(after)
         if each.rule.pointer and not of_both and not _are_both_set(before, after):

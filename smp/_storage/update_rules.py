@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
-from smp._storage.go_structs import print_struct
 from smp._storage.semantic_equality import is_changed, is_empty, read_at
 from smp._values.quantities import Quantity, read_quantity
 from smp._values.values import (
@@ -20,6 +19,7 @@ from smp._values.values import (
     value_key,
 )
 from smp.paths import Key, Path, Step
+from smp.schema.go_structs import print_struct
 from smp.violations import Reason, Violation
 
 

@@ -96,6 +96,7 @@ class Answer(
     for the discriminator, ``{members}`` for the names of all members that are set, and
     ``{object}``. With ``always`` a member is reported where the discriminator is
     missing or unknown, too; otherwise not then. An answer may be about one ``member``.
+    ``struct`` is the Go type in which a server prints ``{object}``.
     """
 
     at: str
@@ -103,6 +104,7 @@ class Answer(
     detail: str = ""
     value: str = ""
     always: bool = False
+    struct: str = ""
     member: str = ""
 
 

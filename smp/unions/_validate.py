@@ -16,6 +16,7 @@ import msgspec
 
 from smp._values.values import ABSENT, JSON, JSONObject, as_text, same
 from smp.paths import Key, Path, Step
+from smp.schema.go_structs import print_struct
 from smp.schema.model import ListType, ObjectType, Type
 from smp.schema.plan import Interest
 from smp.schema.union_groups import Answer, Failure, Member, UnionGroup
@@ -481,7 +482,10 @@ def _answer(
         texts = [_ERROR_TYPES[answer.reason], answer.value, answer.detail]
         pieces = _PLACEHOLDER.split(": ".join([text for text in texts if text]))
         for at in range(1, len(pieces), 2):
-            pieces[at] = _word(pieces[at], union, obj, member)
+            if pieces[at] == "object":
+                pieces[at] = print_struct(obj, answer.struct)
+            else:
+                pieces[at] = _word(pieces[at], union, obj, member)
         message = "".join(pieces)
         reason = _REASONS[answer.reason]
         violations.append(Violation(code, path, reason, message))
@@ -496,7 +500,7 @@ def _word(
         return as_text(obj.get(union.discriminator))
     if placeholder == "members":
         return _quote(union.members_set(obj))
-    if placeholder == "object" or member is None:
+    if member is None:
         return quote_json(obj)
     if placeholder == "member":
         return quote_json(obj.get(member.name))

@@ -4,7 +4,7 @@
 ``sequences.jsonl.xz``, whose lines tests/data/managed_fields/fields.json describes.
 ``--seed S``, ``--sequences N`` and ``--to FILE`` record other ones elsewhere;
 ``sequences-1.37.jsonl.xz`` is from ``--sequences 200 --server-version v1.37.1``, and
-``histories.jsonl.xz`` from ``--histories --sequences 120 --seed 3``.
+``histories.jsonl.xz`` from ``--histories --sequences 1000 --seed 71``.
 
 All sequences take their first step, then all their second, at least two seconds later:
 so each step has a time of its own, as a server writes times in whole seconds.
@@ -345,7 +345,8 @@ def main() -> None:
     parser.add_argument("--to", type=Path, default=FILE)
     parser.add_argument("--histories", action="store_true")
     options = parser.parse_args()
-    with running() as server:
+    # A LimitRange that one history makes must not fill in the Pods of another one.
+    with running(without=("LimitRanger",)) as server:
         heading: JSONObject = {
             "kube-apiserver": options.server_version,
             "seed": options.seed,

@@ -105,8 +105,11 @@ class ApiServer:
 
 
 @contextmanager
-def running() -> Iterator[ApiServer]:
-    """Start one with an etcd of its own, and stop both at the end of the context."""
+def running(without: tuple[str, ...] = ()) -> Iterator[ApiServer]:
+    """Start one with an etcd of its own, and stop both at the end of the context.
+
+    ``without`` names admission plugins that are disabled besides.
+    """
     with (
         etcd.running() as store,
         tempfile.TemporaryDirectory(prefix="apiserver-") as name,
@@ -115,7 +118,7 @@ def running() -> Iterator[ApiServer]:
         (port,) = etcd.free_ports(1)
         with (directory / "log").open("ab") as log:
             process = subprocess.Popen(
-                _arguments(directory, store.url, port), stdout=log, stderr=log
+                _arguments(directory, store.url, port, without), stdout=log, stderr=log
             )
         try:
             with ApiServer(f"https://127.0.0.1:{port}", store=store) as server:
@@ -130,7 +133,9 @@ def running() -> Iterator[ApiServer]:
             process.wait(_PATIENCE)
 
 
-def _arguments(directory: Path, store: str, port: int) -> list[str]:
+def _arguments(
+    directory: Path, store: str, port: int, without: tuple[str, ...]
+) -> list[str]:
     private, public = directory / "sa.key", directory / "sa.pub"
     for arguments in (
         ["genrsa", "-out", str(private), "2048"],
@@ -153,6 +158,6 @@ def _arguments(directory: Path, store: str, port: int) -> list[str]:
         # Enough addresses for a recording of thousands of Services.
         "--service-cluster-ip-range=10.0.0.0/16",
         # No controller runs that makes the service account of a namespace.
-        "--disable-admission-plugins=ServiceAccount",
+        f"--disable-admission-plugins={','.join(('ServiceAccount', *without))}",
         "--allow-privileged",
     ]

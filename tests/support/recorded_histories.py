@@ -90,7 +90,9 @@ class _History:
         answer = as_object(step.get("answer"))
         is_main = answer.get("apiVersion") == self._subject.main_version
         is_stored = is_main and answer.get("kind") == self._subject.kind
-        return answer if is_stored and "dry_run" not in step else live
+        # A deletion has its options in the body: the one of the query is not read.
+        is_dry_run = "dry_run" in step and step["verb"] != "delete"
+        return answer if is_stored and not is_dry_run else live
 
     def _store(self, live: JSONObject | None) -> str:
         """Store what a kube-apiserver has stored, and return its resourceVersion."""

@@ -27,7 +27,7 @@ from smp.server.errors import StatusError, forbidden, invalid, raise_invalid
 from smp.server.objects.fields import strings_in
 from smp.server.objects.resources import Resource
 from smp.validation import judge_names
-from smp.violations import Violation
+from smp.violations import Violation, quote_json
 
 METADATA: Final = Path(("metadata",))
 
@@ -177,9 +177,11 @@ def prepare_for_update(
     before = strings_in(old_metadata.get("finalizers"))
     added = set(strings_in(metadata.get("finalizers"))).difference(before)
     if "deletionTimestamp" in old_metadata and added:
+        # Printed as Go prints a slice of strings.
+        found = ", ".join(map(quote_json, sorted(added)))
         detail = (
-            "no new finalizers can be added if the object is being deleted, found "
-            + ", ".join(sorted(added))
+            "no new finalizers can be added if the object is being deleted, found new "
+            f"finalizers []string{{{found}}}"
         )
         problems.append(forbidden(METADATA / "finalizers", detail))
     raise_invalid(problems)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from typing import Final
 
 from smp._values.quantities import Quantity, read_quantity
 from smp._values.values import JSON, JSONObject, as_object, as_text, same
 from smp.server.objects.fields import objects_in, value_at
-from smp.server.objects.metadata import metadata_of, set_metadata
+from smp.server.objects.metadata import metadata_of, set_metadata, timestamp
 
 # Go: plugin/pkg/admission/defaulttolerationseconds.
 _CONDITIONS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
@@ -54,6 +55,26 @@ def set_priority(pod: JSONObject, priority: JSONObject) -> JSONObject:
     policy = priority.get("preemptionPolicy", "PreemptLowerPriority")
     spec.setdefault("preemptionPolicy", policy)
     return {**pod, "spec": spec}
+
+
+def add_gated_condition(pod: JSONObject, now: datetime) -> JSONObject:
+    """Return a new Pod with the condition that its scheduling gates make.
+
+    Go: k8s.io/kubernetes, pkg/registry/core/pod/strategy.go,
+    applySchedulingGatedCondition.
+    """
+    if not as_object(pod.get("spec")).get("schedulingGates"):
+        return pod
+    condition: JSONObject = {
+        "type": "PodScheduled",
+        "status": "False",
+        "lastProbeTime": None,
+        "lastTransitionTime": timestamp(now),
+        "reason": "SchedulingGated",
+        "message": "Scheduling is blocked due to non-empty scheduling gates",
+    }
+    status = as_object(pod.get("status"))
+    return {**pod, "status": {**status, "conditions": [condition]}}
 
 
 def set_quality(pod: JSONObject) -> JSONObject:

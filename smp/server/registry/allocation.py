@@ -43,6 +43,7 @@ async def completed(
         case ("", "pods") if is_new:
             await _check_runtime_class(state, obj)
             obj = workloads.set_priority(obj, await _priority(state, obj))
+            obj = workloads.add_gated_condition(obj, state.admission_context().now)
             return workloads.set_quality(workloads.add_tolerations(obj))
         case ("", "pods"):
             return workloads.add_tolerations(obj)
