@@ -33,7 +33,7 @@ _MOST_CHOICES: Final = 30
 HEADINGS: Final = {
     "Inputs": (
         *("filenames", "recursive", "kustomizations", "live", "live_paths"),
-        *("last_paths", "patch_file", "text", "patch_type", "as_", "kind"),
+        *("last_paths", "exclude", "patch_file", "text", "patch_type", "as_", "kind"),
         *("contexts", "cluster", "by_folder", "extra", "git", "state", "max_bytes"),
         *("crd", "openapi", "kubernetes", "policies", "context", "kubeconfig"),
     ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any
@@ -11,13 +10,12 @@ import msgspec
 
 from smp._values.values import JSONObject
 from smp.cli._errors import CommandFailure, UsageError, printable, report
-from smp.cli._inputs import FOR_ANOTHER_TOOL, STDIN, Inputs
+from smp.cli._inputs import FOR_ANOTHER_TOOL, RENDER_FIRST, Inputs
 from smp.cli._live import connect
 from smp.cli._objects import Entry
 from smp.cli._selection import select_by
 from smp.cluster import Cluster
 from smp.cluster.plan.exchange import Progress
-from smp.documents.objects import SUFFIXES
 from smp.errors import DocumentError
 
 
@@ -27,35 +25,6 @@ class Manifests(msgspec.Struct, frozen=True):
     inputs: Inputs
     entries: tuple[Entry, ...]
     objects: tuple[JSONObject, ...]
-
-
-def files_in(path: str, *, is_recursive: bool) -> list[str]:
-    """Return a path, or the manifests of a directory in the order of their names.
-
-    Go: k8s.io/cli-runtime/pkg/resource, ExpandPathsToFileVisitors. Raises DocumentError
-    for a directory without manifests.
-    """
-    if path == STDIN or not os.path.isdir(path):  # noqa: PTH112  # as Inputs does
-        return [path]
-    # Go: filepath.Walk, which goes through names in lexical order.
-    found = []
-    for folder, folders, names in os.walk(path):
-        folders.sort()
-        found += [
-            os.path.join(folder, name)  # noqa: PTH118  # without pathlib
-            for name in sorted(names)
-            if name.endswith(SUFFIXES)
-        ]
-        if not is_recursive:
-            break
-    if not found:
-        raise DocumentError(
-            "no manifest found in the directory",
-            code="no-documents",
-            source=path,
-            hint="files end in " + ", ".join(SUFFIXES) + "; -R looks in all folders",
-        )
-    return found
 
 
 def read_manifests(options: dict[str, Any]) -> Manifests:
@@ -68,16 +37,11 @@ def read_manifests(options: dict[str, Any]) -> Manifests:
     if not paths and not kustomizations:
         raise UsageError("give the manifests: -f FILE, or -k DIR")
     has_labels = select_by(options["selector"])
-    inputs = Inputs()
-    files = [
-        file
-        for path in paths
-        for file in files_in(path, is_recursive=options["recursive"])
-    ]
+    inputs = Inputs(exclude=options["exclude"], is_recursive=options["recursive"])
     entries: list[Entry] = []
     objects: list[JSONObject] = []
     with closing(inputs):
-        for entry in inputs.entries(files, kustomizations):
+        for entry in inputs.entries(paths, kustomizations):
             try:
                 obj = inputs.load(entry).value
             except CommandFailure as failure:
@@ -90,7 +54,7 @@ def read_manifests(options: dict[str, Any]) -> Manifests:
     # kubectl takes every document for an object. Those of kustomize and the like are
     # none of a cluster, and may lie beside them.
     for document, reason in inputs.skipped:
-        if reason == FOR_ANOTHER_TOOL:
+        if reason == FOR_ANOTHER_TOOL or reason.endswith(RENDER_FIRST):
             report(printable(f"smp: note: {document.source}: {reason}"))
             continue
         error = DocumentError(

@@ -10,6 +10,7 @@ from smp.cli._commands import CommandOption, switch
 from smp.cli._options import (
     COLOR_OPTION,
     CONNECTION_OPTIONS,
+    EXCLUDE_OPTION,
     FILENAME_OPTION,
     HAZARDS_OPTION,
     KUSTOMIZE_OPTION,
@@ -46,6 +47,7 @@ FILES: Final = (
     FILENAME_OPTION,
     switch("-R, --recursive", "Take the folders of a directory as well."),
     KUSTOMIZE_OPTION,
+    EXCLUDE_OPTION,
     SELECTOR_OPTION,
 )
 TOOLING: Final = CommandOption(

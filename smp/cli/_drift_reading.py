@@ -141,6 +141,8 @@ def side_files(
     """
     found: list[SideFile] = []
     for file in inputs.files(path, SUFFIXES):
+        if file != path and inputs.skips(file):
+            continue
         of_file = cluster_in(file)
         if not of_file and by_folder and file != path:
             of_file = folder_below(path, file)

@@ -46,12 +46,15 @@ FOR_ANOTHER_TOOL: Final = "not an object of a cluster: another tool reads it"
 
 # Go: sigs.k8s.io/kustomize/api, konfig.RecognizedKustomizationFileNames.
 KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+_CHART: Final = "Chart.yaml"
+_TEMPLATES: Final = "templates"
+RENDER_FIRST: Final = "run helm template first"
 # Files that have apiVersion or kind, and that no cluster stores.
 _FILES_OF_OTHER_TOOLS: Final = frozenset(
     {
         *KUSTOMIZATIONS,
         "Chart.lock",
-        "Chart.yaml",
+        _CHART,
         "helmfile.yaml",
         "requirements.yaml",
         "skaffold.yaml",
@@ -91,8 +94,16 @@ class Inputs:
     CustomResourceDefinitions among the objects.
     """
 
-    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(
+        self,
+        max_bytes: int = MAX_BYTES,
+        exclude: Sequence[str] = (),
+        *,
+        is_recursive: bool = True,
+    ) -> None:
         self.max_bytes = max_bytes
+        self.exclude = exclude
+        self._is_recursive = is_recursive
         self.skipped: list[tuple[Document, str]] = []
         self.problems: list[CommandFailure] = []
         self.definitions: list[Entry] = []
@@ -145,29 +156,49 @@ class Inputs:
     def files(self, path: str, suffixes: Collection[str] = _SUFFIXES) -> list[str]:
         """List the files of a directory, at any depth; a file is its own list.
 
-        Raises DocumentError for a directory without files of these suffixes.
+        What ``exclude`` matches, and the templates of charts, are left out. Raises
+        DocumentError for a directory without files of these suffixes.
         """
         # data() reports a path that does not exist.
         if path == STDIN or not os.path.isdir(path or "."):  # noqa: PTH112  # without pathlib
             return [path]
         from pathlib import Path  # noqa: PLC0415  # loading it takes longer than a file
 
-        all_files = [
-            Path(folder) / name for folder, _, names in os.walk(path) for name in names
-        ]
+        all_files: list[Path] = []
+        for folder, folders, names in os.walk(path):
+            if not self._is_recursive:
+                folders.clear()
+            if _CHART in names and _TEMPLATES in folders:
+                folders.remove(_TEMPLATES)
+            folders[:] = [each for each in folders if self._takes(folder, each)]
+            taken = [each for each in names if self._takes(folder, each)]
+            all_files += [Path(folder) / name for name in taken]
+        # In the order of kubectl (Go: filepath.Walk): by the names in each folder.
+        all_files.sort(key=lambda file: file.parts)
         files = [str(file) for file in all_files if file.suffix in suffixes]
         # The files that kubectl diff hands to KUBECTL_EXTERNAL_DIFF are called after
         # their objects: ``apps.v1.Deployment.shop.web``.
-        if not files and suffixes == _SUFFIXES:
+        if not files and suffixes == _SUFFIXES and self._is_recursive:
             files = [str(file) for file in all_files]
         if not files:
             raise DocumentError(
                 "no document found in the directory",
                 code="no-documents",
                 source=path,
-                hint="files end in " + ", ".join(sorted(suffixes)),
+                hint="files end in "
+                + ", ".join(sorted(suffixes))
+                + ("" if self._is_recursive else "; -R looks in all folders"),
             )
-        return sorted(files)
+        return files
+
+    def _takes(self, folder: str, name: str) -> bool:
+        """Tell whether no glob of ``exclude`` matches the end of a path."""
+        if not self.exclude:
+            return True
+        from pathlib import PurePath  # noqa: PLC0415  # see files
+
+        path = PurePath(folder, name)
+        return not any(path.match(glob.rstrip("/")) for glob in self.exclude if glob)
 
     def compiled(self, path: str) -> bytes | None:
         """Return the content of a file of `smp schema compile`, and None for others.
@@ -267,7 +298,7 @@ class Inputs:
         for path in paths:
             # Several inputs are listed in turns; what is skipped is reported for one
             # after the other.
-            reader = Inputs(self.max_bytes)
+            reader = Inputs(self.max_bytes, self.exclude)
             reader.problems = self.problems
             self._skipped_by_listings.append(reader.skipped)
             entries = reader._entries_of(path, any_document=False)  # its own class
@@ -344,11 +375,12 @@ class Inputs:
             raise DocumentError(
                 "no document found", code="empty-document", source=name_of(path)
             )
+        charts = [reason for reason in reasons if reason.endswith(RENDER_FIRST)]
         raise DocumentError(
             "no Kubernetes object found",
             code="no-objects",
             source=name_of(path),
-            hint="an object has apiVersion and kind",
+            hint=min(charts, default="an object has apiVersion and kind"),
         )
 
     def load(self, entry: Entry) -> Object:
@@ -390,7 +422,7 @@ class Inputs:
 
     def loaded_definitions(self) -> list[Document]:
         """Parse the CustomResourceDefinitions among the objects that can be parsed."""
-        again = Inputs(self.max_bytes)
+        again = Inputs(self.max_bytes, self.exclude)
         for path in self._paths_as_read:
             # What is wrong with the path is reported where its objects are listed.
             with suppress(DocumentError, CommandFailure):
@@ -434,8 +466,7 @@ class Inputs:
         files = self.files(path)
         for file in files:
             name = name_of(file)
-            if files != [path] and is_for_another_tool(file):
-                self.skipped.append((Document(None, name, 1), FOR_ANOTHER_TOOL))
+            if files != [path] and self.skips(file):
                 continue
             try:
                 with self._opened(file) as (stream, is_regular):
@@ -447,6 +478,14 @@ class Inputs:
                 if files == [path]:
                     raise
                 self.problems.append(CommandFailure(error))
+
+    def skips(self, file: str) -> bool:
+        """Tell whether another tool reads a file of a directory; remember it then."""
+        if not is_for_another_tool(file):
+            return False
+        reason = _templates_of(file) or FOR_ANOTHER_TOOL
+        self.skipped.append((Document(None, name_of(file), 1), reason))
+        return True
 
     def lines_of(self, path: str, lines: Lines | None = None) -> Iterator[Chunk]:
         """Yield the lines of a file of NDJSON, and the parts of any other text.
@@ -654,6 +693,19 @@ def has_suffix(path: str) -> bool:
 def is_for_another_tool(path: str) -> bool:
     """Tell whether a file is read by another tool, though it looks like an object."""
     return os.path.basename(path) in _FILES_OF_OTHER_TOOLS  # noqa: PTH119  # without pathlib
+
+
+def _templates_of(path: str) -> str:
+    """Say what is left out beside a Chart.yaml; empty for nothing."""
+    from pathlib import Path  # noqa: PLC0415  # see Inputs.files
+
+    file = Path(path)
+    if file.name != _CHART:
+        return ""
+    templates = (file.parent / _TEMPLATES).rglob("*")
+    count = sum(each.suffix in _SUFFIXES for each in templates)
+    plural = "" if count == 1 else "s"
+    return f"{count} template{plural} of a chart: {RENDER_FIRST}" if count else ""
 
 
 def _unreadable(path: str, error: Exception) -> DocumentError:

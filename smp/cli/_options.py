@@ -85,6 +85,7 @@ class CommandSettings(msgspec.Struct, frozen=True):
     strict: bool = False
     validate: Validation = "warn"
     max_bytes: int = MAX_BYTES
+    exclude: tuple[str, ...] = ()
     jobs: int = 0
     stat: bool = False
     quiet: bool = False
@@ -391,8 +392,17 @@ COLOR_OPTION: Final = CommandOption(
     default="auto",
 )
 
+EXCLUDE_OPTION: Final = CommandOption(
+    "--exclude",
+    "Leave out of directories what matches a pattern, with all below it: old, "
+    "'*.test.yaml', apps/old. Repeatable.",
+    metavar="GLOB",
+    is_repeatable=True,
+)
+
 MERGE_OPTIONS: Final = (
     *SCHEMA_OPTIONS,
+    EXCLUDE_OPTION,
     CommandOption(
         "--unknown-fields",
         "Below a field that the schema does not know: refuse, or merge by RFC 7396 and "

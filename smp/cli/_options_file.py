@@ -21,8 +21,8 @@ from smp.errors import DocumentError, did_you_mean
 
 # What a repository has once, for all who work on it. Not what is read or written.
 _ALLOWED: Final = (
-    *("crd", "ignore", "ignore-file", "kubernetes", "mask-env", "openapi", "profile"),
-    *("rules", "strict", "unknown-fields"),
+    *("crd", "exclude", "ignore", "ignore-file", "kubernetes", "mask-env", "openapi"),
+    *("profile", "rules", "strict", "unknown-fields"),
 )
 
 

@@ -366,7 +366,7 @@ def run_blame(
     """
     if not paths:
         raise UsageError("give live objects: smp blame FILE, or -f FILE")
-    inputs = Inputs(settings.max_bytes)
+    inputs = Inputs(settings.max_bytes, settings.exclude)
     try:
         patterns = tuple(pattern_of(path) for path in selected)
     except ValueError as error:
@@ -427,6 +427,7 @@ COMMAND: Final[Command] = declare(
             "include_kind",
             "show_secrets",
             "strict",
+            "exclude",
             "max_bytes",
             "jobs",
             "color",

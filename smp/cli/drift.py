@@ -100,7 +100,7 @@ def run_drift(  # noqa: PLR0913  # its options
         raise SmpError(
             "smp drift needs pyarrow", code="missing-package", hint=extra_hint("fleet")
         )
-    inputs = FleetInputs(settings.max_bytes)
+    inputs = FleetInputs(settings.max_bytes, settings.exclude)
     rules = read_rule_files(settings, inputs)
     today = date.today()  # noqa: DTZ011  # that of the reader
     expired = [ExpiredRule.of(rule) for rule in rules.expired(today)]
@@ -221,7 +221,9 @@ COMMAND: Final[Command] = declare(
         RULES_OPTION,
         format_option(*_FORMATS),
         *SCHEMA_OPTIONS,
-        *share_options("quiet", "show_secrets", "max_bytes", "jobs", "selector"),
+        *share_options(
+            "quiet", "show_secrets", "exclude", "max_bytes", "jobs", "selector"
+        ),
     ),
     arguments=(PATHS,),
     example="drift -f new.yaml --live live.yaml",

@@ -162,7 +162,7 @@ def run_explain(
     if not words:
         raise UsageError("give a type: smp explain deploy, or -f FILE --live FILE")
     sources = Sources()
-    inputs = Inputs()
+    inputs = Inputs(exclude=settings.exclude)
     catalog = Schemas(settings, inputs, sources).catalog
     for problem in inputs.problems:
         problem.show()
@@ -248,7 +248,7 @@ COMMAND: Final[Command] = declare(
         *SERVER_SIDE_OPTIONS,
         *SELECTION_OPTIONS,
         *share_options("unknown_fields", "show_secrets", "mask_env", "strict"),
-        *share_options("color", "max_bytes"),
+        *share_options("color", "exclude", "max_bytes"),
         output_option("report", "table", "yaml", "kyaml", "json"),
         format_option(*REPORT_FORMATS),
         *SCHEMA_OPTIONS,

@@ -79,7 +79,7 @@ def run_lint(  # the options of the command
     if not paths:
         raise UsageError("give manifests: smp lint FILE, or -f FILE")
     _require_codes(codes)
-    inputs = Inputs(settings.max_bytes)
+    inputs = Inputs(settings.max_bytes, settings.exclude)
     sources = Sources()
     schemas = Schemas(settings, inputs, sources)
     schema = _schema_of(kind, schemas, sources) if kind else None
@@ -195,7 +195,7 @@ COMMAND: Final[Command] = declare(
         format_option(*REPORT_FORMATS),
         *SCHEMA_OPTIONS,
         POLICIES_OPTION,
-        *share_options("quiet", "strict", "max_bytes", "jobs", "color"),
+        *share_options("quiet", "strict", "exclude", "max_bytes", "jobs", "color"),
     ),
     arguments=(PATHS,),
     example="lint new.yaml live.yaml --severity error",

@@ -308,7 +308,7 @@ def test_directories_are_read_in_the_order_of_names(smp: Smp) -> None:
     ran = smp("apply", "-R", "-f", "manifests")
     assert ran.stdout.endswith("configmap/c created\n")
     Path("empty").mkdir()
-    assert "no manifest found" in smp("apply", "-f", "empty").stderr
+    assert "no document found" in smp("apply", "-f", "empty").stderr
 
 
 class TestDiff:

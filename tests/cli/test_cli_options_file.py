@@ -117,3 +117,30 @@ def test_that_of_the_page_is_understood(repository: Path) -> None:
     (repository / ".smp.yaml").write_text("nothing-like-it: a\n")
     names = run("lint", "widget.yaml").stderr.partition("there are: ")[2].strip()
     assert [name for name in names.split(", ") if f"`{name}`" not in page] == []
+
+
+def test_excluded_files_and_templates_of_charts_are_left_out(repository: Path) -> None:
+    chart = repository / "apps" / "chart"
+    (chart / "templates" / "parts").mkdir(parents=True)
+    (chart / "Chart.yaml").write_text("apiVersion: v2\nname: chart\n")
+    for name in ("web.yaml", "parts/job.yaml", "notes.txt"):
+        (chart / "templates" / name).write_text("{{ no yaml }}\n")
+    (repository / ".smp.yaml").write_text("exclude: [live.yaml]\n")
+    line = "../chart/Chart.yaml:1: 2 templates of a chart: run helm template first\n"
+    sides = ("-f", "..", "--live", "new.yaml")
+    wrong = []
+    for command in (
+        *(("lint", ".."), ("diff", "new.yaml", ".."), ("blame", "..")),
+        *(("apply", *sides), ("drift", *sides), ("explain", *sides)),
+        ("patch", "..", "-p", "{}"),
+    ):
+        ran = run(*command, "--exclude", "w*.yaml", "--exclude", "web/live.yaml")
+        if ran.stderr.count(line) != 1 or "Widget" in ran.output:
+            wrong.append((command, ran.output))
+    assert wrong == []
+    # The option takes the place of what the file has.
+    assert "the same object is also" not in run("lint", "..").output
+    again = run("diff", "new.yaml", "..", "--exclude", "widget.yaml")
+    assert "the same object is also" in again.output
+    # A file that is named is read.
+    assert run("lint", "live.yaml").exit_code == 0
