@@ -15,6 +15,10 @@ from smp.paths import Path, Step
 P = ParamSpec("P")
 R = TypeVar("R")
 
+# The hint where a boolean stands for a text.
+QUOTE_BOOLEANS: Final = (
+    "YAML 1.1 reads n, no, off, y, yes and on as booleans: quote them"
+)
 # Names that a hint lists where none is similar to the one that is unknown.
 _MAX_LISTED: Final = 40
 

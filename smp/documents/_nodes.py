@@ -7,14 +7,13 @@ would make it contain itself.
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from smp._values.values import JSON
 from smp.documents._scalars import key_text
-from smp.errors import DocumentError
+from smp.errors import QUOTE_BOOLEANS, DocumentError
 
 # Of a key that YAML reads as a boolean.
-_QUOTED: Final = "YAML 1.1 reads n, no, off, y, yes and on as booleans: quote them"
 
 
 class ScalarNode:
@@ -86,7 +85,7 @@ class ObjectNode:
             # the last one. A key of the object itself overrides an inherited one.
             if self.key in self.value and self.key not in self.inherited:
                 problem = f"duplicate key {self.key!r}"
-                hint = _QUOTED if self.key in ("true", "false") else ""
+                hint = QUOTE_BOOLEANS if self.key in ("true", "false") else ""
                 raise DocumentError(problem, code="duplicate-key", hint=hint)
             self.inherited.discard(self.key)
 

@@ -35,7 +35,7 @@ from smp._values.values import (
     scalar_key,
     type_name,
 )
-from smp.errors import SmpError
+from smp.errors import QUOTE_BOOLEANS, SmpError
 from smp.hazards import Hazard, Input
 from smp.lint._codes import finding
 from smp.paths import Path, Step
@@ -50,8 +50,6 @@ _WORDS: Final = (MARKER, RETAIN_KEYS, ELEMENT_ORDER, DELETIONS)
 _IS_MARK: Final = "$"
 _ROOT: Final = Path()
 _QUANTITY: Final = ".Quantity"
-# Of a boolean where a text is expected.
-_QUOTED: Final = "; YAML 1.1 reads n, no, off, y, yes and on as booleans: quote them"
 _MOST_COMPARED: Final = 1000
 
 
@@ -153,7 +151,7 @@ class DocumentRule(ConformanceRule):
             whole = Misfit.of(self._whole(misfit.path), actual, misfit.expected)
             expected = misfit.expected
             if (expected, actual) == ("string", "boolean"):
-                expected += _QUOTED
+                expected += f"; {QUOTE_BOOLEANS}"
             self.add("wrong-type", misfit.path, misfit=whole.message, expected=expected)
         return self.found
 

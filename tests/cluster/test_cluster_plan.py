@@ -413,11 +413,11 @@ class TestIdentities:
         [
             (
                 {"name": "a", "labels": {"l": 1}},
-                "metadata.labels[l] has to be a string",
+                "metadata.labels.l has to be a string",
             ),
             (
                 {"name": "a", "annotations": {"n": True}},
-                "metadata.annotations[n] has to be a string, not boolean",
+                "metadata.annotations.n has to be a string, not boolean",
             ),
             ({"name": "a%b"}, "may not contain '%'"),
             ({"name": ".."}, "may not be '..'"),

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from smp._values.values import JSONObject
+from smp._values.values import JSONObject, as_object
 from smp.cluster import Cluster
+from smp.cluster.plan.options import Validation
 from smp.custom_resources import _expressions
 from smp.errors import ObjectError, SmpError
 from smp.hazards import HazardError
@@ -125,6 +126,41 @@ def test_a_strict_run_knows_what_the_server_would_refuse(
     assert run.stopped
     assert "rollingUpdate" in str(run.results[1].error)
     assert writes(api) == []
+
+
+def test_a_client_dry_run_fails_where_the_server_cannot_decode(
+    cluster: Cluster, api: KubernetesApi
+) -> None:
+    """Seen of a kube-apiserver 1.36.3, to which the same objects were sent."""
+    right = deployment(type="Recreate")
+    rows: tuple[tuple[JSONObject, Validation, str], ...] = (
+        ({"replicas": "2"}, "ignore", "wrong-type"),
+        ({"bogus": 1}, "strict", "strict-decoding"),
+        ({"bogus": 1}, "ignore", ""),
+        ({"replicas": 2}, "strict", ""),
+    )
+    failures: list[object] = []
+    # A creation, and an update.
+    for _ in range(2):
+        api.clear_requests()
+        for members, validate, code in rows:
+            spec: JSONObject = {**as_object(right["spec"]), **members}
+            obj: JSONObject = {**right, "spec": spec}
+            run = cluster.apply(obj, dry_run="client", validate=validate)
+            error = run.results[0].error
+            if (error.code if error else "") != code:
+                failures.append((members, validate, error))
+        assert writes(api) == []
+        cluster.apply(right)
+    assert not failures
+
+
+def test_a_boolean_is_no_name(cluster: Cluster) -> None:
+    obj: JSONObject = {**CONFIG_MAP, "metadata": {"name": False}}
+    (result,) = cluster.apply(obj).results
+    assert result.error
+    assert result.error.code == "not-a-string"
+    assert "quote them" in result.error.hint
 
 
 def test_a_strict_run_knows_the_conflicts_of_a_server_side_apply(

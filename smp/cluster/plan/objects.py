@@ -7,9 +7,9 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from smp._values.last_applied import last_applied_configuration, with_last_applied
-from smp._values.values import JSONObject, as_object, as_text, type_name
+from smp._values.values import JSON, JSONObject, as_object, as_text, type_name
 from smp.cluster.plan.discovery import DiscoveredResource
-from smp.errors import ApplyWarning, ObjectError, SmpError
+from smp.errors import QUOTE_BOOLEANS, ApplyWarning, ObjectError, SmpError
 from smp.explain import Cause, explain_apply
 from smp.hazards import Hazard
 from smp.managed_fields import PatchRequest
@@ -75,15 +75,11 @@ def require_identity(item: Item) -> None:
             raise ObjectError(f"Object '{member}' is missing", code="missing-kind")
     metadata = as_object(item.object.get("metadata"))
     # Go: metav1.ObjectMeta, which kubectl decodes it as. A null is an empty text.
+    for member in ("name", "generateName", "namespace"):
+        _require_text(metadata.get(member), Path(("metadata", member)))
     for member in ("labels", "annotations"):
         for name, value in as_object(metadata.get(member)).items():
-            if value is not None and not isinstance(value, str):
-                raise ObjectError(
-                    f"metadata.{member}[{name}] has to be a string, not"
-                    f" {type_name(value)}",
-                    code="not-a-string",
-                    path=Path(("metadata", member, name)),
-                )
+            _require_text(value, Path(("metadata", member, name)))
     # Go: k8s.io/apimachinery/pkg/api/validation/path, IsValidPathSegmentName.
     problems = [f"may not contain '{char}'" for char in "/%" if char in item.name]
     if item.name in (".", ".."):
@@ -103,6 +99,16 @@ def require_identity(item: Item) -> None:
             code="generate-name",
         )
     raise ObjectError("resource name may not be empty", code="missing-name")
+
+
+def _require_text(value: JSON, path: Path) -> None:
+    if value is not None and not isinstance(value, str):
+        raise ObjectError(
+            f"{path} has to be a string, not {type_name(value)}",
+            code="not-a-string",
+            hint=QUOTE_BOOLEANS if isinstance(value, bool) else "",
+            path=path,
+        )
 
 
 def causes_of(

@@ -12,6 +12,7 @@ import msgspec
 from smp._storage.update import (
     STOCK_PROFILE,
     UpdateRequest,
+    decode_object,
     normalize_update,
     predict_refusals,
 )
@@ -109,7 +110,7 @@ def predict(
     if options.predicts_refusals:
         violations = predict_refusals(
             live,
-            result.object,
+            _decode(target, live, result.object, options),
             _judging(target),
             profile=STOCK_PROFILE,
             found=violations,
@@ -135,6 +136,7 @@ def predict_create(target: ApplyTarget, options: ApplyOptions) -> Prediction:
     # Other runs ask the server.
     if not options.predicts_refusals:
         return Prediction(object=body, hazards=hazards)
+    body = _decode(target, None, body, options)
     update = normalize_update(
         None, body, schema, UpdateRequest(profile=STOCK_PROFILE, configuration=body)
     )
@@ -146,6 +148,36 @@ def predict_create(target: ApplyTarget, options: ApplyOptions) -> Prediction:
         found=update.violations,
     )
     return Prediction(object=update.object, hazards=hazards, violations=violations)
+
+
+def _decode(
+    target: ApplyTarget, live: JSONObject | None, new: JSONObject, options: ApplyOptions
+) -> JSONObject:
+    """Return an object as the server decodes it. Raises ObjectError where it cannot.
+
+    Go: the decoders of apimachinery; KEP-2885, server-side field validation.
+    """
+    schema = target.kind_schema.judging or target.kind_schema.schema
+    if isinstance(schema.type, AnyType):
+        return new
+    typed = not schema.is_custom
+    found = decode_object(new, live, schema, typed=typed, custom=True)
+    if found.violations:
+        texts = "; ".join(str(violation) for violation in found.violations)
+        code, path = "wrong-type", found.violations[0].path
+    elif (
+        options.validate == "strict"
+        and found.unknown_fields
+        # What a server does not publish it may know.
+        and not target.kind_schema.bundled
+    ):
+        unknown = [f'unknown field "{path}"' for path in found.unknown_fields]
+        texts = f"strict decoding error: {', '.join(unknown)}"
+        code, path = "strict-decoding", found.unknown_fields[0]
+    else:
+        return found.object
+    message = f"the API server would refuse it: {texts}"
+    raise ObjectError(message, code=code, path=path)
 
 
 def predict_server_side(
