@@ -13,6 +13,7 @@ from click.core import ParameterSource
 from smp._values.options import BOOLEANS
 from smp.cli._commands import (
     COMMANDS,
+    NO_PAGER,
     Argument,
     Command,
     CommandLine,
@@ -387,6 +388,12 @@ class _AllCommands(_Group):
     epilog=_epilog("apply -f new.yaml --live live.yaml -o report"),
 )
 @click.version_option("", message=version_line())
+@click.option(
+    NO_PAGER,
+    is_flag=True,
+    expose_value=False,
+    help="Print at once; on a terminal, $PAGER (less -FRX) shows what is printed.",
+)
 def cli() -> None:
     """Strategic merge patches for Kubernetes objects, computed and applied offline.
 

@@ -53,6 +53,8 @@ ERROR: Final = 2
 PARTLY: Final = 3
 
 OPTIONS_FILE: Final = ".smp.yaml"
+# Stands before the command, as for git.
+NO_PAGER: Final = "--no-pager"
 # A shell asks click for completions with this variable.
 COMPLETION: Final = "_SMP_COMPLETE"
 _MOST_DIGITS: Final = 18  # of a value that is an integer
@@ -252,6 +254,7 @@ def parse(words: Sequence[str]) -> CommandLine | None:
     # click expands wildcards on Windows, where a shell does not.
     if COMPLETION in os.environ or os.name == "nt":
         return None
+    words = words[1:] if words[:1] == [NO_PAGER] else words
     if not words or words[0] not in COMMANDS:
         return None
     command = load_command(words[0])

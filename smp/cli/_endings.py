@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from typing import Final, cast
 
-from smp.cli._commands import ERROR, CommandLine, find_options_file, parse
+from smp.cli._commands import (
+    ERROR,
+    NO_PAGER,
+    CommandLine,
+    find_options_file,
+    parse,
+)
 from smp.cli._errors import CommandFailure, OutputError, UsageError, printable, report
 from smp.errors import DocumentError
 
@@ -17,6 +24,10 @@ _BROKEN_PIPE: Final = 141
 
 _STDOUT: Final = 1
 _STDERR: Final = 2
+# The commands that print what is read on a screen, and ask or follow nothing.
+_PAGED: Final = frozenset(
+    {"apply", "blame", "diff", "drift", "explain", "lint", "openapi", "patch"}
+)
 
 
 def run(argv: list[str] | None) -> int:
@@ -66,7 +77,8 @@ def _run_line(argv: list[str] | None) -> int:
         CommandFailure(error).show()
         return ERROR
     try:
-        return line.command.call(line.values)
+        with _pager_of(line, argv):
+            return line.command.call(line.values)
     except UsageError as error:
         import_module("smp.cli._click").show_usage_error(line, str(error))
     except OutputError as error:
@@ -76,6 +88,25 @@ def _run_line(argv: list[str] | None) -> int:
         if argv is None:
             _send_nowhere(_STDOUT)
     return ERROR
+
+
+def _pager_of(
+    line: CommandLine, argv: list[str] | None
+) -> AbstractContextManager[None]:
+    """Return a pager for a command that prints on a terminal; for others nothing."""
+    # A caller of the function has the streams; -q prints nothing.
+    is_shown = argv is None and sys.stdout is not None and sys.stdout.isatty()
+    if (
+        not is_shown
+        or line.names[0] not in _PAGED
+        or line.values.get("quiet")
+        or NO_PAGER in sys.argv[1:2]
+        or os.name == "nt"
+        or os.environ.get("TERM") == "dumb"
+    ):
+        return nullcontext()
+    pager: AbstractContextManager[None] = import_module("smp.cli._pager").paging()
+    return pager
 
 
 def _name_options_file(line: CommandLine) -> None:

@@ -96,11 +96,16 @@ def write_json(values: Iterable[JSON]) -> None:
     write("".join(f"{dump_json(value)}\n" for value in values))
 
 
+# A variable of the environment: a pager shows standard output on a terminal.
+PAGER_IN_USE: Final = "SMP_PAGER_IN_USE"
+
+
 def has_colours(color: str) -> bool:
     """Tell whether the option asks for colours, or the terminal shows them."""
     if color != "auto":
         return color == "always"
-    if sys.stdout is None or not sys.stdout.isatty():
+    is_paged = PAGER_IN_USE in os.environ
+    if not is_paged and (sys.stdout is None or not sys.stdout.isatty()):
         return False
     # no-color.org: any content of NO_COLOR switches colours off, unless the command
     # line asks for them.

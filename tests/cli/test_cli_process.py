@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
 import subprocess
 import sys
@@ -16,6 +15,7 @@ import smp
 from smp._values.values import COMPILED
 from smp.cli import main
 from tests.support.command import config_map, process, run, smp_command
+from tests.support.terminal import run_on_a_terminal
 
 ESCAPE = "\x1b["
 
@@ -214,33 +214,14 @@ def test_an_interrupt_exits_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
     assert main(["diff", "old.yaml", "new.yaml"]) == 130
 
 
-def output_on_a_terminal(*arguments: str, **environment: str) -> str:
-    master, slave = pty.openpty()
-    with subprocess.Popen(
-        [smp_command(), *arguments],
-        stdout=slave,
-        env={**os.environ, "TERM": "xterm", **environment},
-    ) as ran:
-        os.close(slave)
-        shown = b""
-        try:
-            while chunk := os.read(master, 4096):
-                shown += chunk
-        except OSError:
-            pass  # On Linux: the other side is closed.
-        finally:
-            os.close(master)
-    assert ran.returncode == 1
-    return shown.decode()
-
-
 def test_colours_are_used_on_a_terminal_only() -> None:
     command = ("diff", "old.yaml", "new.yaml", "-o", "report")
-    assert ESCAPE in output_on_a_terminal(*command, NO_COLOR="")
-    assert ESCAPE not in output_on_a_terminal(*command, NO_COLOR="1")
-    assert ESCAPE not in output_on_a_terminal(*command, TERM="dumb")
-    assert ESCAPE not in output_on_a_terminal(*command, "--color", "never")
-    assert ESCAPE in output_on_a_terminal(*command, "--color", "always", NO_COLOR="1")
+    assert ESCAPE in run_on_a_terminal(*command, PAGER="", NO_COLOR="")
+    assert ESCAPE not in run_on_a_terminal(*command, PAGER="", NO_COLOR="1")
+    assert ESCAPE not in run_on_a_terminal(*command, PAGER="", TERM="dumb")
+    assert ESCAPE not in run_on_a_terminal(*command, "--color", "never", PAGER="")
+    always = (*command, "--color", "always")
+    assert ESCAPE in run_on_a_terminal(*always, PAGER="", NO_COLOR="1")
     assert ESCAPE not in process(*command).stdout
     assert ESCAPE in process(*command, "--color", "always").stdout
 
