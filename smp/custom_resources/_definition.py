@@ -38,8 +38,8 @@ from smp.custom_resources._definition_rules import (
 )
 from smp.custom_resources._rules import (
     Correlation,
+    RuleJudge,
     RuleNode,
-    rule_violations,
     unchecked_rule,
 )
 from smp.custom_resources._schema_node import SchemaNode
@@ -260,7 +260,7 @@ class _SchemaJudge:
             return
         rules = RuleNode(node, node)
         for old in (default, ABSENT):
-            found = [*rule_violations(default, old, rules, Correlation())]
+            found = [*RuleJudge().violations(default, old, rules, Correlation())]
             yield from [each for each in found if not each.warning]
             if found:
                 return

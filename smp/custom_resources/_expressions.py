@@ -78,6 +78,17 @@ _CODE: Final = "INVALID_ARGUMENT"
 _NO_OVERLOAD: Final = "no such overload"
 
 
+# What is in an expression: loops, what reads a text from end to end, and parentheses.
+_PART: Final = re.compile(
+    rf"{STRING}|\.(?P<loop>all|exists|exists_one|existsOne|map|filter|sortBy)\("
+    r"|\.(?P<text>split|join|replace|find|findAll|matches|format|reverse|substring)\("
+    r"|(?P<bracket>[()])",
+    re.DOTALL,
+)
+_MOST_TURNS: Final = 10_000  # of all loops of an evaluation, by the package
+_DEEPEST: Final = 4
+
+
 class ExpressionError(Exception):
     """An expression does not compile, or its evaluation ends in an error."""
 
@@ -114,15 +125,39 @@ def find_names(text: str) -> frozenset[str]:
 
 
 class Expression(msgspec.Struct, frozen=True):
-    """An expression that is compiled; ``text`` is that of its author."""
+    """An expression that is compiled; ``text`` is that of its author.
+
+    ``loops`` are those that stand in it, ``depth`` is how deep they do in each other.
+    """
 
     text: str
     program: Any
+    loops: int = 0
+    depth: int = 0
+    reads_text: bool = False
 
     @property
     def type_name(self) -> str:
         """The type of its value, as far as it is known: ``bool``, ``dyn``."""
         return str(self.program.return_type().name()).lower()
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether an evaluation takes a few steps, whatever the value."""
+        return not (self.loops or self.reads_text)
+
+    def count_steps(self, elements: int, characters: int) -> int:
+        """Return how many steps an evaluation takes at most.
+
+        The longest list of the value has ``elements``, the longest text
+        ``characters``. The package limits the turns of loops, and not what a turn
+        does: a list that a loop builds is copied in each, and functions read a list or
+        a text to its end.
+        """
+        turns = max(1, self.loops * int(elements**self.depth))
+        turns = min(_MOST_TURNS, turns)
+        of_turn = 1 + (elements if self.loops else 0)
+        return turns * (of_turn + (characters if self.reads_text else 0))
 
     def evaluate(self, bindings: Any) -> Any:
         """Return the value for what ``bind`` made of values.
@@ -173,7 +208,7 @@ def _compile(text: str, environment: Any, *, optional_old_self: bool) -> Express
             f" optional.none(), {written}\n)"
         )
     try:
-        return Expression(text, environment.compile(written))
+        return Expression(text, environment.compile(written), *_find_loops(text))
     except (RuntimeError, UnicodeError) as error:
         raise ExpressionError(str(error)) from None
 
@@ -272,6 +307,22 @@ def _type_of(name: str, element: str, *, typed: bool) -> Any:
     if name not in _ELEMENTS:
         return getattr(cel.Type, name)
     return cel.Type.List(getattr(cel.Type, element)) if typed else cel.Type.LIST
+
+
+def _find_loops(text: str) -> tuple[int, int, bool]:
+    """Return how many loops an expression has, how deep, and if it reads texts."""
+    loops, deepest, reads_text = 0, 0, False
+    # The brackets that are open: whether each is that of a loop.
+    opened: list[bool] = []
+    for match in _PART.finditer(text):
+        if match["loop"] or match["text"] or match["bracket"] == "(":
+            opened.append(match["loop"] is not None)
+            loops += opened[-1]
+            reads_text = reads_text or match["text"] is not None
+            deepest = max(deepest, sum(opened))
+        elif match["bracket"] and opened:
+            opened.pop()
+    return loops, min(deepest, _DEEPEST), reads_text
 
 
 def _rename_fields(match: re.Match[str]) -> str:

@@ -40,6 +40,9 @@ from smp.violations import (
 # Go: celconfig.MaxEvaluatedMessageExpressionSizeBytes.
 _LONGEST_MESSAGE: Final = 5 * 1024
 _ROOT: Final = Path()
+# Some seconds: a step is at most 50 ns.
+_MOST_STEPS: Final = 200_000_000
+_TOO_MANY_STEPS: Final = "the rules of the object may take too many steps"
 _NAMED: Final = frozenset({"object", "array"})
 _UNDECIDED: Final = (
     ConversionError,
@@ -206,6 +209,15 @@ class _Evaluation:
         self.old = None if isinstance(old, Absent) else old
         self._node = node
         self._bindings: dict[bool, Any] = {}
+        self._size: tuple[int, int] | None = None
+
+    def count_steps(self, expression: expressions.Expression) -> int:
+        """Return how many steps an evaluation of the values takes at most."""
+        if expression.is_quick:
+            return 1
+        if self._size is None:
+            self._size = _measure([self.value, self.old])
+        return expression.count_steps(*self._size)
 
     @property
     def seen(self) -> Any:
@@ -230,124 +242,170 @@ class _Evaluation:
         return self._bindings[with_old]
 
 
-def rule_violations(
-    value: JSON,
-    old: JSON | Absent,
-    rules: RuleNode,
-    correlation: Correlation,
-    path: Path = _ROOT,
-    seen: Any = ABSENT,
-) -> Iterator[Violation]:
-    """Yield what the rules refuse in a value (Go: Validator.validate).
+def _measure(values: list[JSON]) -> tuple[int, int]:
+    """Return the lengths of the longest list, or map, and of the longest text."""
+    elements, characters = 0, 0
+    left = [*values]
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            characters = max(characters, len(value))
+        elif isinstance(value, (dict, list)):
+            elements = max(elements, len(value))
+            left += value.values() if isinstance(value, dict) else value
+    return elements, characters
 
-    ``seen`` is the value as rules see it, where one above it was converted.
+
+class RuleJudge:
+    """Judges one object by rules, in not more than some steps.
+
+    ``is_spent``: some rules were not evaluated, as they may take more. A server has a
+    budget for all rules of an object as well (Go: celconfig.RuntimeCELCostBudget).
     """
-    if value is None:
-        # Rules of a schema look at values, and at null from the schema above.
-        return
-    if rules.rules:
-        evaluation = _Evaluation(value, old, rules.node, seen)
-        seen = evaluation.seen
-        for rule in _rules_to_ask(rules, evaluation):
-            yield from _violations_of_rule(rule, evaluation, rules, correlation, path)
-    for branch in rules.all_of:
-        # Go: errors of allOf are judged by what is above.
-        above = Correlation(correlation.new, correlation.old, correlation.node)
-        outer = Correlation() if correlation.is_own else above
-        yield from rule_violations(value, old, branch, outer, path, seen)
-    if isinstance(value, dict):
-        yield from _judge_members(value, old, rules, correlation, path, seen)
-    elif isinstance(value, list) and rules.items is not None:
-        former = formers(value, old, rules.node)
-        for index, element in enumerate(value):
-            was = former[index]
-            below = correlation.below(element, was, rules.node.items)
-            here = path / index
-            part = seen[index] if isinstance(seen, list) else ABSENT
-            yield from rule_violations(element, was, rules.items, below, here, part)
 
+    def __init__(self) -> None:
+        self._left = _MOST_STEPS
+        self.is_spent = False
 
-def _rules_to_ask(rules: RuleNode, evaluation: _Evaluation) -> list[CompiledRule]:
-    """Return the rules that may refuse a value: those of it alone if not all hold."""
-    if rules.all_hold is None:
-        return rules.rules
-    with suppress(
-        ConversionError, expressions.BudgetError, expressions.ExpressionError
-    ):
-        # Go absorbs an error where another operand is false, and never by true ones.
-        if rules.all_hold.evaluate(evaluation.bindings(with_old=False)) is True:
-            return rules.of_update
-    return rules.rules
+    def violations(
+        self,
+        value: JSON,
+        old: JSON | Absent,
+        rules: RuleNode,
+        correlation: Correlation,
+        path: Path = _ROOT,
+        seen: Any = ABSENT,
+    ) -> Iterator[Violation]:
+        """Yield what the rules refuse in a value (Go: Validator.validate).
 
-
-def _judge_members(
-    value: JSONObject,
-    old: JSON | Absent,
-    rules: RuleNode,
-    correlation: Correlation,
-    path: Path,
-    seen: Any,
-) -> Iterator[Violation]:
-    """Go: Validator.validateMap."""
-    olds = old if isinstance(old, dict) else {}
-    for name, member in value.items():
-        inner = rules.members.get(name)
-        if inner is None and rules.others is None:
-            continue
-        was: JSON | Absent = olds.get(name, ABSENT)
-        is_name_of_root = not path.steps and name in {"apiVersion", "kind"}
-        inner_node = rules.node.member(name)
-        below = correlation.below(
-            member, was, inner_node, is_name_of_root=is_name_of_root
-        )
-        if rules.others is not None:
-            here = path / Key(name)
-            part = seen.get(name, ABSENT) if isinstance(seen, dict) else ABSENT
-            yield from rule_violations(member, was, rules.others, below, here, part)
-        if inner is not None:
-            part = ABSENT
-            if isinstance(seen, dict):
-                part = seen.get(escape_name(name), ABSENT)
-            yield from rule_violations(member, was, inner, below, path / name, part)
-
-
-def _violations_of_rule(
-    rule: CompiledRule,
-    evaluation: _Evaluation,
-    rules: RuleNode,
-    correlation: Correlation,
-    path: Path,
-) -> Iterator[Violation]:
-    """Yield what one rule refuses (Go: Validator.validateExpressions)."""
-    if rule.expression is None:
-        return
-    # Transition rules are evaluated only if there is an old value.
-    if rule.uses_old and evaluation.old is None and not rule.is_optional:
-        return
-    type_ = rules.node.type
-    try:
-        bindings = evaluation.bindings(with_old=rule.uses_old or rule.is_optional)
-        if rule.expression.evaluate(bindings) is True:
+        ``seen`` is the value as rules see it, where one above it was converted.
+        """
+        if value is None or self.is_spent:
+            # Rules of a schema look at values, and at null from the schema above.
             return
-    except expressions.BudgetError as error:
-        yield unchecked_rule(rule.name, path, str(error))
-        return
-    except (ConversionError, expressions.ExpressionError) as error:
-        if expressions.is_without_overload(error):
-            detail = (
-                f"'{error}': call arguments did not match a supported operator,"
-                f" function or macro signature for rule: {rule.name}"
+        if rules.rules:
+            evaluation = _Evaluation(value, old, rules.node, seen)
+            seen = evaluation.seen
+            for rule in self._rules_to_ask(rules, evaluation):
+                yield from self._violations_of_rule(
+                    rule, evaluation, rules, correlation, path
+                )
+        for branch in rules.all_of:
+            # Go: errors of allOf are judged by what is above.
+            above = Correlation(correlation.new, correlation.old, correlation.node)
+            outer = Correlation() if correlation.is_own else above
+            yield from self.violations(value, old, branch, outer, path, seen)
+        if isinstance(value, dict):
+            yield from self._judge_members(value, old, rules, correlation, path, seen)
+        elif isinstance(value, list) and rules.items is not None:
+            former = formers(value, old, rules.node)
+            for index, element in enumerate(value):
+                was = former[index]
+                below = correlation.below(element, was, rules.node.items)
+                here = path / index
+                part = seen[index] if isinstance(seen, list) else ABSENT
+                yield from self.violations(element, was, rules.items, below, here, part)
+
+    def _rules_to_ask(
+        self, rules: RuleNode, evaluation: _Evaluation
+    ) -> list[CompiledRule]:
+        """Return the rules that may refuse a value: fewer where those of it hold."""
+        if rules.all_hold is None:
+            return rules.rules
+        # Where they take too many steps together, each may have its turn.
+        steps = evaluation.count_steps(rules.all_hold)
+        if steps > self._left:
+            return rules.rules
+        self._left -= steps
+        with suppress(
+            ConversionError, expressions.BudgetError, expressions.ExpressionError
+        ):
+            # Go absorbs an error where another operand is false, not by true ones.
+            if rules.all_hold.evaluate(evaluation.bindings(with_old=False)) is True:
+                return rules.of_update
+        return rules.rules
+
+    def _spend(
+        self, expression: expressions.Expression, evaluation: _Evaluation
+    ) -> bool:
+        """Tell whether an evaluation may take the steps that it needs."""
+        steps = evaluation.count_steps(expression)
+        self.is_spent = self.is_spent or steps > self._left
+        self._left -= steps
+        return not self.is_spent
+
+    def _judge_members(
+        self,
+        value: JSONObject,
+        old: JSON | Absent,
+        rules: RuleNode,
+        correlation: Correlation,
+        path: Path,
+        seen: Any,
+    ) -> Iterator[Violation]:
+        """Go: Validator.validateMap."""
+        olds = old if isinstance(old, dict) else {}
+        for name, member in value.items():
+            inner = rules.members.get(name)
+            if inner is None and rules.others is None:
+                continue
+            was: JSON | Absent = olds.get(name, ABSENT)
+            is_name_of_root = not path.steps and name in {"apiVersion", "kind"}
+            inner_node = rules.node.member(name)
+            below = correlation.below(
+                member, was, inner_node, is_name_of_root=is_name_of_root
             )
-        else:
-            detail = f"{error} evaluating rule: {rule.name}"
-        # An error is not left out where nothing changed.
-        yield invalid(path, type_, detail)
-        return
-    if rule.uses_old or not correlation.is_unchanged:
-        detail = _message(rule, bindings)
-        here = Path((*path.steps, *rule.path))
-        shown = None if type_ in _NAMED else evaluation.value
-        yield _refusal(rule, here, type_, shown, detail)
+            if rules.others is not None:
+                here = path / Key(name)
+                part = seen.get(name, ABSENT) if isinstance(seen, dict) else ABSENT
+                yield from self.violations(member, was, rules.others, below, here, part)
+            if inner is not None:
+                part = ABSENT
+                if isinstance(seen, dict):
+                    part = seen.get(escape_name(name), ABSENT)
+                yield from self.violations(member, was, inner, below, path / name, part)
+
+    def _violations_of_rule(
+        self,
+        rule: CompiledRule,
+        evaluation: _Evaluation,
+        rules: RuleNode,
+        correlation: Correlation,
+        path: Path,
+    ) -> Iterator[Violation]:
+        """Yield what one rule refuses (Go: Validator.validateExpressions)."""
+        if rule.expression is None:
+            return
+        # Transition rules are evaluated only if there is an old value.
+        if rule.uses_old and evaluation.old is None and not rule.is_optional:
+            return
+        if not self._spend(rule.expression, evaluation):
+            yield unchecked_rule(rule.name, path, _TOO_MANY_STEPS)
+            return
+        type_ = rules.node.type
+        try:
+            bindings = evaluation.bindings(with_old=rule.uses_old or rule.is_optional)
+            if rule.expression.evaluate(bindings) is True:
+                return
+        except expressions.BudgetError as error:
+            yield unchecked_rule(rule.name, path, str(error))
+            return
+        except (ConversionError, expressions.ExpressionError) as error:
+            if expressions.is_without_overload(error):
+                detail = (
+                    f"'{error}': call arguments did not match a supported operator,"
+                    f" function or macro signature for rule: {rule.name}"
+                )
+            else:
+                detail = f"{error} evaluating rule: {rule.name}"
+            # An error is not left out where nothing changed.
+            yield invalid(path, type_, detail)
+            return
+        if rule.uses_old or not correlation.is_unchanged:
+            detail = _message(rule, bindings)
+            here = Path((*path.steps, *rule.path))
+            shown = None if type_ in _NAMED else evaluation.value
+            yield _refusal(rule, here, type_, shown, detail)
 
 
 def unchecked_rule(name: str, path: Path, problem: str) -> Violation:

@@ -20,8 +20,8 @@ from smp.custom_resources._invariants import (
 )
 from smp.custom_resources._rules import (
     Correlation,
+    RuleJudge,
     RuleNode,
-    rule_violations,
     unchecked_rule,
 )
 from smp.custom_resources._schema_node import SchemaNode
@@ -125,10 +125,11 @@ class StructuralValidator:
         if old is not None:
             correlation = Correlation(obj, old, self.node, is_own=True)
         exhausted = 0
-        for violation in rule_violations(obj, former, self.rules, correlation):
+        judge = RuleJudge()
+        for violation in judge.violations(obj, former, self.rules, correlation):
             yield violation
             exhausted += violation.code == "unchecked-rule"
-            if exhausted == _MOST_EXHAUSTED:
+            if exhausted == _MOST_EXHAUSTED or judge.is_spent:
                 yield _NO_MORE_RULES
                 return
 

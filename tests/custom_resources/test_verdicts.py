@@ -11,12 +11,15 @@ import pytest
 
 from smp import custom_resources
 from smp._values.values import JSONObject
-from smp.custom_resources import _expressions, _patterns
+from smp.custom_resources import _expressions, _patterns, _rules
 from smp.lint import lint
 from smp.schema.catalog import Catalog
 from smp.schema.model import Schema
 from tests.record.verdicts import cases, definition, verdicts
 
+# By the length of a list: enough for two evaluations, and not for three.
+STEPS: Final = {900: 2_000_000, 200: 5_000_000, 99: 2_000_000}
+TOO_MANY: Final = "the rules of the object may take too many steps"
 CASES: Final = {case["name"]: case for case in cases()}
 
 
@@ -188,6 +191,50 @@ def test_rules_of_too_many_steps_are_not_run_at_every_place() -> None:
     assert found[-1].message == (
         "was not checked: rule any other one: too many rules take too many steps"
     )
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "length"),
+    [
+        ("self.list.map(x, x + 1).size() > 0", "", 900),
+        ("self.list.all(x, self.text.split(',').size() > 0)", "a," * 5_000, 200),
+        ("self.list.all(x, self.list.all(y, self.list.sum() > 0))", "", 99),
+    ],
+)
+def test_all_rules_of_an_object_have_a_limit_of_steps(
+    rule: str, text: str, length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluated = 0
+    evaluate = _expressions.Expression.evaluate
+
+    def count(expression: _expressions.Expression, bindings: Any) -> Any:
+        nonlocal evaluated
+        evaluated += 1
+        return evaluate(expression, bindings)
+
+    element = {
+        "type": "object",
+        "properties": {
+            "list": {"type": "array", "items": {"type": "integer"}},
+            "text": {"type": "string"},
+        },
+        "x-kubernetes-validations": [{"rule": rule}],
+    }
+    schema = with_rule("true", elements={"type": "array", "items": element})
+    spec: Any = {"elements": [{"list": [*range(1, length)], "text": text}] * 3}
+    monkeypatch.setattr(_expressions.Expression, "evaluate", count)
+    monkeypatch.setattr(_rules, "_MOST_STEPS", STEPS[length])
+    found = custom_resources.validate({"spec": spec}, schema)
+    assert evaluated == 3
+    assert [str(violation) for violation in found] == [
+        f"spec.elements[2]: was not checked: rule {rule}: {TOO_MANY}",
+        "was not checked: rule any other one: too many rules take too many steps",
+    ]
+    # What is usual has enough.
+    monkeypatch.undo()
+    spec["elements"][0]["list"] = [1, 2]
+    spec["elements"][1:] = spec["elements"][:1] * 2
+    assert custom_resources.validate({"spec": spec}, schema) == ()
 
 
 def test_a_deep_object_and_a_large_one_end() -> None:
