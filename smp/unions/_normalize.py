@@ -135,7 +135,9 @@ class NormalizationRule(Rule):
         if row.action is Action.REFUSE:
             names = now.added if len(now.added) > 1 else now.members
             problem = f"{row.reason}: {', '.join(names)}" if names else row.reason
-            self.problems.append(UnionError(problem, path=place.path))
+            # An object may have several unions, each with its own discriminator.
+            path = place.path / facts.discriminator if row.required else place.path
+            self.problems.append(UnionError(problem, path=path))
             return new
         intent = self._intents.at(place)
         wanted = outcome(row.action, now, profile, as_object(old), intent)
