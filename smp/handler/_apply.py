@@ -143,13 +143,15 @@ def apply(
     version = metadata_of(configuration).get("resourceVersion", ABSENT)
     if stored is not None and not options.unconditional and version in NO_VERSION:
         raise VersionRequiredError([VERSION_REQUIRED])
+    # A server drops a status without a word.
+    told = [each for each in result.warnings if each.code != "ignored-status"]
     return Draft(
         stored,
         result.object,
         duplicates,
         changes=result.changes,
         is_apply=True,
-        remarks=tuple([str(warning) for warning in result.warnings]),
+        remarks=tuple(map(str, told)),
         rewrites=(
             result.changed and bool(rewriting_paths(configuration, request.schema))
         ),

@@ -40,9 +40,6 @@ def server() -> Iterator[Served]:
 # What differs, with the reason: by the scenario and the number of the request in it.
 DIFFERENCES: Final = {
     ("a uid that a patch or a put has", 3): "the key of the object in etcd",
-    ("an apply through the status that creates", 0): "no Service is created",
-    ("an apply through the status that creates", 2): "no Service is created",
-    ("an apply through the status that creates", 4): "no Service is created",
     ("preconditions of a deletion", 2): "the message has a resourceVersion",
     ("the scale of an object without replicas", 15): "negative replicas",
     ("fields that only a server sets", 0): "deletionTimestamp of a new object",

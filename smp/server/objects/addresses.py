@@ -14,7 +14,7 @@ from smp._values.values import JSON, JSONObject, as_object, as_text
 from smp.paths import Path
 from smp.server.errors import invalid
 from smp.server.objects.fields import objects_in, strings_in
-from smp.violations import Violation
+from smp.violations import Violation, require
 
 _NETWORK: Final = "10.0"
 _ADDRESSES: Final = 1 << 16
@@ -92,6 +92,16 @@ def wanted(obj: JSONObject) -> tuple[list[str], list[str]]:
     nodes = [port.get("nodePort") for port in objects_in(spec.get("ports"))]
     ports = [str(node) for node in nodes if node]
     return [each for each in addresses if each not in {"", "None"}], ports
+
+
+def find_unlisted(obj: JSONObject) -> Iterator[Violation]:
+    """Yield that a Service has an address without the list of its addresses.
+
+    Go: core/validation, ValidateServiceClusterIPsRelatedFields.
+    """
+    spec = as_object(obj.get("spec"))
+    if spec.get("clusterIP") and not spec.get("clusterIPs"):
+        yield require(Path(("spec", "clusterIPs")))
 
 
 def find_unserved(obj: JSONObject) -> Iterator[Violation]:

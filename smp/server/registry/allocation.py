@@ -36,6 +36,11 @@ async def completed(
     ForbiddenError for a PriorityClass that does not exist.
     """
     match target.resource.key:
+        case ("", "services") if is_new and target.subresource:
+            # Created through its status, it is given no address (Go: core/service/
+            # storage, REST.beginCreate is that of the Service itself).
+            raise_invalid(service_addresses.find_unlisted(obj))
+            return obj
         case ("", "services"):
             if is_new:
                 raise_invalid(service_addresses.find_unserved(obj))
