@@ -37,6 +37,7 @@ HEADINGS: Final = {
         *("last_paths", "exclude", "patch_file", "text", "patch_type", "as_", "kind"),
         *("contexts", "cluster", "by_folder", "extra", "git", "state", "max_bytes"),
         *("crd", "openapi", "kubernetes", "policies", "context", "kubeconfig"),
+        *("server", "token", "as_user", "insecure", "request_timeout"),
     ),
     "Selection": (
         *("namespace", "selector", "include_kind", "all_namespaces", "target_only"),

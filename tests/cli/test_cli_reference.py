@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import click
 import pytest
 
 from smp.cli._click import FOR_EXPERTS, HEADINGS, cli
-from smp.cli._reference import reference
+from smp.cli._reference import man_page, reference
 from smp.testing import KubernetesApi
 from tests.support.command import run
 from tests.support.rows import each_row
@@ -88,3 +90,28 @@ def test_headings_and_hidden_options_name_options_that_exist() -> None:
 def test_the_reference_is_up_to_date() -> None:
     stale = "docs/cli.md is stale: python -m smp.cli._reference > docs/cli.md"
     assert (ROOT / "docs" / "cli.md").read_text() == reference(), stale
+    stale = "docs/smp.1 is stale: python -m smp.cli._reference man > docs/smp.1"
+    assert (ROOT / "docs" / "smp.1").read_text() == man_page(), stale
+
+
+MAN = shutil.which("man")
+
+
+@pytest.mark.skipif(MAN is None, reason="there is no man")
+def test_the_man_page_is_shown_without_a_warning() -> None:
+    shown = subprocess.run(
+        [str(MAN), "--warnings", "-E", "UTF-8", "-l", ROOT / "docs" / "smp.1"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"MANWIDTH": "80", "MAN_KEEP_FORMATTING": "", "PATH": "/usr/bin:/bin"},
+    )
+    assert shown.stderr == ""
+    text = " ".join(shown.stdout.split())
+    assert "smp - strategic merge patches for Kubernetes objects" in text
+    assert [
+        option.opts[-1]
+        for context in COMMANDS
+        for option in context.command.params
+        if isinstance(option, click.Option) and option.opts[0] not in text
+    ] == []
