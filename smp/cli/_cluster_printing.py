@@ -81,7 +81,7 @@ def _mask(
     masks = settings.masks(
         {
             "live": before,
-            "last applied": last_applied,
+            "last-applied": last_applied,
             "manifest": configuration,
             "result": after,
             "patch": patch if isinstance(patch, dict) else None,

@@ -108,7 +108,7 @@ def _block(error: SmpError, document: Located | None, label: str) -> str:
     else:
         for conflict in error.conflicts:
             sides = {
-                "last applied": conflict.base,
+                "last-applied": conflict.base,
                 "new": conflict.ours,
                 "live": conflict.theirs,
             }

@@ -69,10 +69,10 @@ _INDEX: Final = re.compile(r"\[(\d+|[^\]]*=[^\]]*)\]")
 _WITHOUT_SCHEMA: Final = "its lists are applied as a whole"
 
 _NOTHING: Final = (
-    "last applied: none, neither a file nor an annotation of the live object"
+    "last-applied: none, neither a file nor an annotation of the live object"
 )
-_NOT_IN_FILE: Final = "last applied: none, as the file does not have the object"
-_ANNOTATION: Final = "last applied: from the annotation of the live object"
+_NOT_IN_FILE: Final = "last-applied: none, as the file does not have the object"
+_ANNOTATION: Final = "last-applied: from the annotation of the live object"
 
 
 def run_apply(
@@ -322,7 +322,7 @@ class ApplyCommand(msgspec.Struct, frozen=True):
             masks = self.settings.masks(
                 {
                     "live": versions.live,
-                    "last applied": versions.last_applied,
+                    "last-applied": versions.last_applied,
                     "new": versions.modified,
                 }
             )
@@ -403,7 +403,7 @@ def _last_applied(
     # kubectl knows the annotation only; a file is for objects that come from elsewhere,
     # such as a repository of manifests.
     if last is not None:
-        return last.value, f"last applied: from {last.place}"
+        return last.value, f"last-applied: from {last.place}"
     # The file is the whole last configuration, so this object was not in it.
     if has_file:
         return None, _NOT_IN_FILE

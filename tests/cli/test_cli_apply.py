@@ -56,7 +56,7 @@ def test_the_report_lists_what_changes_and_why() -> None:
     assert (ran.exit_code, ran.stderr) == (0, "")
     expected = """\
 apps/v1 Deployment shop/web: changed
-  last applied: from the annotation of the live object
+  last-applied: from the annotation of the live object
   - metadata.labels (pruned):
       - tier: front
   ~ metadata.annotations[kubectl.kubernetes.io/last-applied-configuration]: updated
@@ -70,7 +70,7 @@ apps/v1 Deployment shop/web: changed
       - name: log
 
 v1 Secret shop/key: changed
-  last applied: none, neither a file nor an annotation of the live object
+  last-applied: none, neither a file nor an annotation of the live object
   ~ stringData.password: "*** (live)" -> "*** (new)"
   warning: nothing can be pruned without a last-applied configuration [no-last-applied]
 
@@ -81,15 +81,15 @@ v1 Secret shop/key: changed
 
 def test_the_last_applied_configuration_can_come_from_a_file() -> None:
     ran = run(*APPLY, "--last-applied", "old.yaml", "-o", "report")
-    assert "last applied: from old.yaml:1\n" in ran.stdout
-    assert "last applied: from old.yaml:15\n" in ran.stdout
+    assert "last-applied: from old.yaml:1\n" in ran.stdout
+    assert "last-applied: from old.yaml:15\n" in ran.stdout
     assert "warning" not in ran.stdout
 
 
 def test_the_annotation_is_not_used_when_a_file_lacks_the_object() -> None:
     Path("other.yaml").write_text(config_map())
     ran = run(*APPLY, "--last-applied", "other.yaml", "-o", "report")
-    assert "last applied: none, as the file does not have the object" in ran.stdout
+    assert "last-applied: none, as the file does not have the object" in ran.stdout
     assert (
         "other.yaml:1: v1 ConfigMap a: applied last, but not in the new configuration"
         in ran.stderr
@@ -134,9 +134,9 @@ def test_conflicts_are_an_error_only_with_no_overwrite() -> None:
     block = """\
 smp: error: 2 conflicts with changes made to the live object
   spec.replicas
-    last applied 2, new 3, live 5
+    last-applied 2, new 3, live 5
   spec.strategy.type
-    last applied absent, new "Recreate", live "RollingUpdate"
+    last-applied absent, new "Recreate", live "RollingUpdate"
   path:   spec.replicas
   file:   new.yaml:1
   object: apps/v1 Deployment shop/web
@@ -156,7 +156,7 @@ def test_an_error_shows_no_value_of_a_secret() -> None:
     assert ran.exit_code == 2
     assert "-word" not in ran.output
     assert (
-        'last applied "*** (last applied)", new "*** (new)", live "*** (live)"'
+        'last-applied "*** (last-applied)", new "*** (new)", live "*** (live)"'
         in ran.stderr
     )
     assert "old-word" in run(*command, "--show-secrets").stderr

@@ -65,7 +65,7 @@ def applied_report(file: str = "web.yaml", line: int = 3) -> ObjectReport:
         causes,
         hazards,
         tuple(findings),
-        ("last applied: from the annotation of the live object",),
+        ("last-applied: from the annotation of the live object",),
     )
 
 
