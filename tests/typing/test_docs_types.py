@@ -45,8 +45,8 @@ untyped_calls_exclude = kubernetes
 # As above.
 BASIC: Final = "# pyright: basic"
 STRICT: Final = "# pyright: strict, reportDuplicateImport=false"
-# These call functions without types: of the dynamic client, and of Ray.
-WITH_UNTYPED: Final = ("cluster.md", "fleet.md")
+# These call functions without types: of the dynamic client, of kr8s, and of Ray.
+WITH_UNTYPED: Final = ("cluster.md", "fleet.md", "howto/clients.md")
 UNKNOWN: Final = (
     ", reportUnknownMemberType=false, reportUnknownVariableType=false"
     ", reportUnknownLambdaType=false"
