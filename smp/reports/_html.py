@@ -252,20 +252,24 @@ def _folded(rows: list[_Row]) -> list[_Row]:
     objects and lists that have no others.
     """
     shown: list[_Row] = []
-    # From the end: the row after an object is below it where it is deeper.
-    depth_after = -1
+    # From the end: the next row that is shown is below an object or not.
+    next_path = ""
     for row in reversed(rows):
         as_expected = all(why.cause.code in _AS_EXPECTED for why in row.whys)
         if row.is_open:
-            is_folded = as_expected and depth_after <= row.depth
+            is_folded = as_expected and not _is_below(next_path, row.path)
         else:
             is_folded = row.is_equal or (
                 not row.is_changed and bool(row.whys) and as_expected
             )
         if not is_folded:
-            depth_after = row.depth
+            next_path = row.path
         shown.append(msgspec.structs.replace(row, is_folded=is_folded))
     return shown[::-1]
+
+
+def _is_below(path: str, above: str) -> bool:
+    return path.startswith((f"{above}.", f"{above}["))
 
 
 def _row(side: SideBySide, names: list[str], whys: tuple[_Why, ...]) -> _Row:
