@@ -251,25 +251,26 @@ def _folded(rows: list[_Row]) -> list[_Row]:
     These are the fields that are equal, those that the server alone has set, and the
     objects and lists that have no others.
     """
-    shown: list[_Row] = []
-    # From the end: the next row that is shown is below an object or not.
-    next_path = ""
-    for row in reversed(rows):
+    marked: list[_Row] = []
+    above_shown: set[str] = set()
+    for row in rows:
         as_expected = all(why.cause.code in _AS_EXPECTED for why in row.whys)
         if row.is_open:
-            is_folded = as_expected and not _is_below(next_path, row.path)
+            is_folded = as_expected
         else:
-            is_folded = row.is_equal or (
-                not row.is_changed and bool(row.whys) and as_expected
-            )
+            is_unchanged = not row.is_changed and bool(row.whys)
+            is_folded = row.is_equal or (is_unchanged and as_expected)
         if not is_folded:
-            next_path = row.path
-        shown.append(msgspec.structs.replace(row, is_folded=is_folded))
-    return shown[::-1]
-
-
-def _is_below(path: str, above: str) -> bool:
-    return path.startswith((f"{above}.", f"{above}["))
+            # Not all that is below an object stands behind it.
+            ends = [at for at, char in enumerate(row.path) if char in ".["]
+            above_shown.update(row.path[:end] for end in ends)
+        marked.append(msgspec.structs.replace(row, is_folded=is_folded))
+    return [
+        msgspec.structs.replace(row, is_folded=False)
+        if row.is_open and row.path in above_shown
+        else row
+        for row in marked
+    ]
 
 
 def _row(side: SideBySide, names: list[str], whys: tuple[_Why, ...]) -> _Row:
