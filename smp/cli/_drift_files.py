@@ -92,12 +92,9 @@ class FleetInputs(Inputs):
     def digest(self, path: str) -> bytes:
         """Return a hash of a file as it is stored. Raises DocumentError."""
         hashed = blake2b(digest_size=_DIGEST)
-        with (
-            super()._opened(path) if not is_url(path) else self._opened(path) as (
-                stream,
-                _is_regular,
-            )
-        ):
+        # A file of this machine is not decompressed for that.
+        opened = self._opened if is_url(path) else super()._opened
+        with opened(path) as (stream, _is_regular):
             while block := stream.read(_BLOCK):
                 hashed.update(block)
         return hashed.digest()

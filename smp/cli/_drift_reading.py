@@ -247,12 +247,10 @@ class ShareReader:
 
     def _take(self, result: ReadResult, content: FileContent) -> None:
         """Move what was found wrong from the inputs to a result."""
-        for document, reason in self._inputs.skipped:
-            content.is_sound = False
-            result.skipped.append(f"{document.source}:{document.line}: {reason}")
-        self._inputs.skipped.clear()
-        for problem in self._inputs.new_problems():
-            content.is_sound = False
+        skipped, problems = self._inputs.new_skipped(), self._inputs.new_problems()
+        content.is_sound = content.is_sound and not (skipped or problems)
+        result.skipped += skipped
+        for problem in problems:
             result.problems += problem.blocks
 
 

@@ -88,7 +88,7 @@ class DriftState:
 
     def __init__(self, path: str) -> None:
         """Open a file, or make it."""
-        self._path = path
+        self.path: str = path
         self._number = 0
         self.changes: Counter[Change] = Counter()
         self._now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -137,7 +137,7 @@ class DriftState:
             raise DocumentError(
                 f"cannot use the file of the state: {error}",
                 code="invalid-state",
-                source=self._path,
+                source=self.path,
                 hint="remove it, and the next run is the first one",
             ) from None
 

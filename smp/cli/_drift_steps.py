@@ -182,11 +182,6 @@ class DriftRun:
         self._is_known = False
         self.progress: RunProgress = RunProgress(is_wanted=not settings.quiet)
 
-    @property
-    def left(self) -> int:
-        """How many of the objects that were read are not compared yet."""
-        return self._kept - self._done
-
     def read(self, sides: DriftSides) -> None:
         """Read both sides. Raises DocumentError for one that cannot be read."""
         live, extra = sides.live, sides.extra
@@ -278,10 +273,11 @@ class DriftRun:
                 changed = [
                     file for file in files if _is_changed(file, digests[file], former)
                 ]
+                is_changed = frozenset(changed)
                 contents = {
                     file: former[file.key].content
                     for file in files
-                    if file not in changed
+                    if file not in is_changed
                 }
                 contents |= self._contents(changed, wanted=frozenset(), tells=False)
                 wanted = self._to_look_at(state, contents, changed, former)
@@ -532,6 +528,8 @@ class DriftRun:
     def know(self, state: DriftState, salt: bytes) -> None:
         """Begin with what a state has."""
         self.state = state
+        comparer = self._workers.worker.comparer
+        comparer.state, comparer.last, comparer.salt = state.path, state.last, salt
         self._known.salt = salt
         self._known.head = self.history.head if self.history is not None else ""
 
@@ -547,13 +545,9 @@ class DriftRun:
 
     def _name_problems(self) -> None:
         """Name what this process could not read."""
-        texts = [
-            f"{document.source}:{document.line}: {reason}"
-            for document, reason in self._inputs.skipped
-        ]
-        self._inputs.skipped.clear()
+        skipped = self._inputs.new_skipped()
         problems = self._inputs.new_problems()
-        self._tell([block for each in problems for block in each.blocks], texts)
+        self._tell([block for each in problems for block in each.blocks], skipped)
 
     def _tell(self, problems: list[str], skipped: list[str]) -> None:
         """Name what could not be read, and what takes no part."""
@@ -566,6 +560,12 @@ class DriftRun:
         if not self._settings.quiet:
             for text in skipped:
                 report(f"smp: skipped: {printable(text)}")
+
+    def tell_interruption(self) -> None:
+        """Say what a run that was interrupted has not compared of what it read."""
+        if self._interruption.is_requested:
+            left = f"{self._kept - self._done:,} of the objects that were read"
+            report(f"smp: interrupted: {self._totals.line()}; {left} were not compared")
 
     def end(self) -> int:
         """Say how many objects there were; return the exit code."""

@@ -626,6 +626,15 @@ class Inputs:
         self.problems.clear()
         return new
 
+    def new_skipped(self) -> list[str]:
+        """Return what was skipped since the last time: its place, and why."""
+        new = [
+            f"{document.source}:{document.line}: {reason}"
+            for document, reason in self.skipped
+        ]
+        self.skipped.clear()
+        return new
+
     def close(self) -> None:
         """Close the file that was read last."""
         if self._open_file is not None:

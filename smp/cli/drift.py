@@ -44,11 +44,6 @@ from smp.cli._workers import WorkerPool
 from smp.errors import DocumentError, SmpError
 
 _FORMATS: Final = ("ndjson", "parquet", "html", "junit", "sarif")
-# Manifests whose live objects are asked for at a time.
-_ASKED: Final = 100
-_NO_PAIRS: Final = "no object found"
-# So many objects are read before what takes no part is named.
-_NAMED: Final = 1000
 
 
 def run_drift(  # noqa: PLR0913  # its options
@@ -96,10 +91,7 @@ def run_drift(  # noqa: PLR0913  # its options
     )
     if paths and (settings.selector or all_namespaces):
         raise UsageError("-l and -A choose live objects where no manifests are given")
-    if find_spec("pyarrow") is None:
-        raise SmpError(
-            "smp drift needs pyarrow", code="missing-package", hint=extra_hint("fleet")
-        )
+    _require_pyarrow()
     inputs = FleetInputs(settings.max_bytes, settings.exclude)
     rules = read_rule_files(settings, inputs)
     today = date.today()  # noqa: DTZ011  # that of the reader
@@ -134,11 +126,9 @@ def run_drift(  # noqa: PLR0913  # its options
         output = output_of(settings.report_format, totals)
         try:
             if kept is not None:
-                comparer.state, comparer.last = state or "", kept.last
-                checks_rules = custom_resources.is_installed()
-                facts = (additions, cluster, by_folder, checks_rules)
-                comparer.salt = _salt(settings, inputs, expired, facts)
-                run.know(kept, comparer.salt)
+                has_cel = custom_resources.is_installed()
+                facts = (additions, cluster, by_folder, has_cel)
+                run.know(kept, _salt(settings, inputs, expired, facts))
             run.read(sides)
             run.compare(output)
         finally:
@@ -151,14 +141,19 @@ def run_drift(  # noqa: PLR0913  # its options
                 write_whole(metrics, totals.metrics())
             if kept is not None:
                 kept.close()
-        if interruption.is_requested:
-            left = f"{run.left:,} of the objects that were read were not compared"
-            report(f"smp: interrupted: {totals.line()}; {left}")
+        run.tell_interruption()
         if not settings.quiet:
             for text in schemas.unchecked_in(totals.judged):
                 report(printable(f"smp: warning: {text}"))
         # Where it was interrupted, the process ends here.
         return run.end()
+
+
+def _require_pyarrow() -> None:
+    if find_spec("pyarrow") is None:
+        raise SmpError(
+            "smp drift needs pyarrow", code="missing-package", hint=extra_hint("fleet")
+        )
 
 
 def _opened(path: str, run: DriftRun) -> DriftState | None:

@@ -137,10 +137,10 @@ def form_of(live: JSONObject, obj: JSONObject, schema: Schema) -> PatchForm:
     is_testable = is_testable and len(changes) + len(whole) <= _MAX_OPERATIONS
     # RFC 6902, section 4.6: a failed test fails the whole patch.
     tests = [_operation("test", change.path, change.old) for change in whole]
+    guard: Guard = "test" if tests else "none"
     operations = [_operation_of(change) for change in changes]
     # "add" replaces a member that exists by now (RFC 6902, section 4.1).
     if is_testable and not lists and not objects:
-        guard: Guard = "test" if tests else "none"
         return PatchForm([*tests, *operations], JSON_PATCH, "; ".join(reasons), guard)
 
     if lists or (nulls and objects):
@@ -152,7 +152,6 @@ def form_of(live: JSONObject, obj: JSONObject, schema: Schema) -> PatchForm:
         # Objects of a file often have none.
         reasons.append(f"the live object has no {_VERSION} to guard them")
         if is_testable:
-            guard = "test" if tests else "none"
             reason = "; ".join(reasons)
             return PatchForm([*tests, *operations], JSON_PATCH, reason, guard)
         if nulls:

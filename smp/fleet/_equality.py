@@ -19,7 +19,6 @@ from smp.schema.model import Schema
 
 _PROFILE: Final = "kep1027"
 _NULL: Final = b"null"
-_EMPTY: Final = b"{}"
 # The bytes of the members whose comparison is remembered.
 _MOST: Final = 8 << 20
 

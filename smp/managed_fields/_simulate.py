@@ -69,7 +69,6 @@ Verb: TypeAlias = Literal[
 _VERBS: Final[tuple[str, ...]] = get_args(Verb)
 _ANNOTATION = FieldSet.of(Path(("metadata", "annotations", LAST_APPLIED)))
 # Go: k8s.io/kubectl, pkg/cmd/apply.
-_CLIENT_SIDE = "kubectl-client-side-apply"
 _ANNOTATION_MANAGER = "kubectl-last-applied"
 _SCALE = "scale"
 _ALWAYS_STORED = ("creationTimestamp", "generation", "resourceVersion", "uid")

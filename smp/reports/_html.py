@@ -38,7 +38,6 @@ _TEMPLATES: Final = FilePath(__file__).with_name("templates")
 _MOST_OPEN: Final = 20
 # So much is kept in memory before there is a file.
 _IN_MEMORY: Final = 2**22
-_BLOCK: Final = 2**16
 # What is longer than a line of this length is folded, and cut at the other one.
 _SHORT: Final = 60
 _LONGEST_VALUE: Final = 4_000

@@ -482,10 +482,7 @@ def _answer(
         texts = [_ERROR_TYPES[answer.reason], answer.value, answer.detail]
         pieces = _PLACEHOLDER.split(": ".join([text for text in texts if text]))
         for at in range(1, len(pieces), 2):
-            if pieces[at] == "object":
-                pieces[at] = print_struct(obj, answer.struct)
-            else:
-                pieces[at] = _word(pieces[at], union, obj, member)
+            pieces[at] = _word(pieces[at], union, obj, member, answer.struct)
         message = "".join(pieces)
         reason = _REASONS[answer.reason]
         violations.append(Violation(code, path, reason, message))
@@ -493,15 +490,22 @@ def _answer(
 
 
 def _word(
-    placeholder: str, union: UnionGroup, obj: JSONObject, member: Member | None
+    placeholder: str,
+    union: UnionGroup,
+    obj: JSONObject,
+    member: Member | None,
+    struct: str,
 ) -> str:
-    """Return what a placeholder of an answer stands for."""
+    """Return what a placeholder of an answer stands for.
+
+    ``struct`` is the Go type in which the object is printed.
+    """
     if placeholder == "value":
         return as_text(obj.get(union.discriminator))
     if placeholder == "members":
         return _quote(union.members_set(obj))
-    if member is None:
-        return quote_json(obj)
+    if placeholder == "object" or member is None:
+        return print_struct(obj, struct)
     if placeholder == "member":
         return quote_json(obj.get(member.name))
     return member.name if placeholder == "name" else member.value
