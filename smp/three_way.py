@@ -25,7 +25,7 @@ from smp._storage.update import (
     drop_status,
     normalize_update,
 )
-from smp._strategic import KUBECTL_PRECONDITIONS
+from smp._strategic import KUBECTL_PRECONDITIONS, Known
 from smp._values.plain import over_json, require_object, require_object_or_none
 from smp._values.values import JSONObject, as_object
 from smp.custom_resources import (
@@ -122,9 +122,9 @@ class _Merged(msgspec.Struct, frozen=True):
 
     ``object`` is live after the update, and ``patch`` leads there from live, by its
     ``media_type``; ``kept`` is what the strategy of the kind leaves of the object.
-    ``equal`` and ``whole`` are what the search for hazards, and a
-    repair, need to know: ids of what is equal (see strategic.ComputedPatch), and the
-    lists that were replaced or set as a whole because of their keys.
+    ``equal`` and ``whole`` are what the search for hazards, and a repair, need to know:
+    what is equal by id (see strategic.ComputedPatch), and the lists that were replaced
+    or set as a whole because of their keys.
     """
 
     kubectl_patch: JSONObject
@@ -135,7 +135,7 @@ class _Merged(msgspec.Struct, frozen=True):
     unmet: tuple[Path, ...]
     warnings: tuple[ApplyWarning, ...]
     whole: tuple[Path, ...]
-    equal: set[int]
+    equal: Known
     media_type: str = STRATEGIC_MERGE_PATCH
     reason: str = "a server takes strategic merge patches for this kind"
     guard: Guard = "none"
@@ -347,7 +347,7 @@ class _StrategicApply(_Apply):
             result = as_kept
             patch = {name: patch[name] for name in patch if name != "status"}
         kept = drop_by_strategy(result, schema, live)
-        unmet = strategic.unmet_paths(applied, manifest, kept, schema, computed.met)
+        unmet = strategic.unmet_paths(applied, manifest, kept, schema, computed)
         if is_status_dropped and _has_generated_status(manifest):
             unmet = tuple([path for path in unmet if path.steps[0] != "status"])
         # What kubectl sends besides changes nothing.
@@ -474,7 +474,7 @@ class _CustomApply(_Apply):
             unmet,
             tuple([ApplyWarning(_WHOLE, path, _NO_IDENTITY) for path in merge.whole]),
             merge.whole,
-            set(),
+            {},
             form.media_type,
             reason,
             form.guard,

@@ -5,7 +5,7 @@ share the subtrees that did not change. In an object null means a present null; 
 patch it deletes the field; an absent field leaves it alone. Every error is a SmpError.
 """
 
-from smp._strategic._diff import Diff
+from smp._strategic._diff import Diff, Known
 from smp._strategic._directives import (
     DELETE,
     DELETIONS,
@@ -56,6 +56,7 @@ __all__ = [
     "RETAIN_KEYS",
     "ComputedPatch",
     "Diff",
+    "Known",
     "PatchObject",
     "Precondition",
     "add_whole_lists",

@@ -100,8 +100,8 @@ from smp.schema.model import OPAQUE, RAW, Field, ListType, Type, unknown_field
 from smp.schema.sides import Keys, identity_names
 
 Value: TypeAlias = "JSON | Absent"
-# By the ids of objects and lists of live that have all of one of modified: that one.
-Met: TypeAlias = "dict[int, JSON]"
+# Objects and lists of modified, by the ids of those of base or live with all of it.
+Known: TypeAlias = "dict[int, JSON]"
 
 _SEVERAL: Final = 2
 
@@ -118,10 +118,10 @@ class Diff:
     Afterwards ``deletes`` tells whether there may have been anything to delete,
     ``deletes_in_new`` whether something of it was in a value that is new to live, and
     ``ambiguous`` whether the patch has elements of a merge key that may stand for
-    several elements. ``equal`` has the ids of objects and lists of base and live that
-    are the same as those of modified at their place. With ``notes_met=True``, ``met``
-    has the objects and lists of live for which the patch has nothing. A walk over the
-    patched object that is given it as ``known`` does not visit those again.
+    several elements. ``equal`` has the objects and lists of base and live that are the
+    same as those of modified at their place. With ``notes_met=True``, ``met`` has the
+    others of live for which the patch has nothing. A walk over the patched object that
+    is given both as ``known`` does not visit those again.
     """
 
     def __init__(
@@ -131,11 +131,11 @@ class Diff:
         two_way: bool = False,
         only_unmet: bool = False,
         notes_met: bool = False,
-        known: Met | None = None,
+        known: tuple[Known, ...] = (),
     ) -> None:
-        self._known: Met = {} if known is None else known
+        self._known = known
         self._notes_met = notes_met
-        self.met: Met = {}
+        self.met: Known = {}
         # How many lists were seen in which elements of one patch merge key may be
         # others: there an empty patch does not say that all is met.
         self._doubts = 0
@@ -145,7 +145,7 @@ class Diff:
         self.deletes: bool = False
         self.deletes_in_new: bool = False
         self.ambiguous: bool = False
-        self.equal: set[int] = set()
+        self.equal: Known = {}
 
     def objects(
         self,
@@ -189,7 +189,7 @@ class Diff:
                 common += 1
             json_type = type(value)
             if json_type is dict or json_type is list:
-                if self._known and self._known.get(id(live_value)) is value:
+                if self._known and self._is_known(live_value, value):
                     continue
                 doubts = self._doubts
                 noted = len(self.met) if self._notes_met else 0
@@ -234,8 +234,14 @@ class Diff:
             _retain_keys(patch, modified)
         return patch
 
+    def _is_known(self, live: Value, modified: JSON) -> bool:
+        """Tell whether an earlier walk found that live has all of a value."""
+        return any(known.get(id(live)) is modified for known in self._known)
+
     def _note_met(self, noted: int, live: Value, modified: JSON) -> None:
         """Note that live has all of a value, and so all that was ``noted`` in it."""
+        if id(live) in self.equal:
+            return
         while len(self.met) > noted:
             self.met.popitem()
         self.met[id(live)] = modified
@@ -353,10 +359,10 @@ class Diff:
         else:
             base_equal = base is modified or same(base, modified)
         if base_equal:
-            self.equal.add(id(base))
+            self.equal[id(base)] = modified
             base = modified
         if live_equal:
-            self.equal.add(id(live))
+            self.equal[id(live)] = modified
             live = modified
         return base, live
 
@@ -364,16 +370,14 @@ class Diff:
         """Return elements, each replaced by that of modified if it equals it."""
         if self._known:
             values = [
-                element if self._known.get(id(value)) is element else value
+                element if self._is_known(value, element) else value
                 for value, element in zip(values, modified)
             ]
         shared = share_equal(values, modified)
         if shared is not values:
             for value, same_value, element in zip(values, shared, modified):
                 if value is not same_value:
-                    self.equal.add(id(value))
-                    if self._notes_met:
-                        self.met[id(value)] = element
+                    self.equal[id(value)] = element
         return shared
 
     def _is_whole(self, live: Value, modified: JSON, type_: Type) -> bool:

@@ -10,7 +10,7 @@ import msgspec
 from smp._strategic._amend import amend
 from smp._strategic._apply import apply_object
 from smp._strategic._conflicts import conflicts
-from smp._strategic._diff import Diff, Met
+from smp._strategic._diff import Diff, Known
 from smp._strategic._directives import check_retained
 from smp._strategic._leftovers import Leftovers
 from smp._strategic._patch_paths import leaf_paths, unknown_paths
@@ -56,17 +56,17 @@ class ComputedPatch(msgspec.Struct, frozen=True):
     ``deletes`` tells whether there may be anything to delete, ``deletes_in_new``
     whether it may be in a value that is new to live, ``ambiguous`` whether the patch
     changes elements of a merge key that may stand for several elements. ``equal`` has
-    the ids of objects and lists in the last-applied configuration and in live that are
-    the same as those of the modified configuration at their place; ``met`` as in
-    unmet_paths.
+    by their ids the objects and lists in the last-applied configuration and in live
+    that are the same as those of the modified configuration at their place, ``met`` the
+    others in live that lack nothing of it.
     """
 
     patch: JSONObject
     deletes: bool
     deletes_in_new: bool
     ambiguous: bool
-    equal: set[int]
-    met: Met
+    equal: Known
+    met: Known
 
 
 @over_json("the object", "original", "modified")
@@ -302,19 +302,20 @@ def unmet_paths(
     modified: Mapping[str, Any],
     result: Mapping[str, Any],
     schema: Schema,
-    met: Met | None = None,
+    computed: ComputedPatch | None = None,
 ) -> tuple[Path, ...]:
     """Return the paths at which a result is not what the configuration asks for.
 
     The result lacks what the modified configuration has, or still has what only the
-    last-applied configuration has or what the modified one has as null. ``met`` are
-    objects and lists of the result, with those of the modified configuration that they
-    are known to meet (see ComputedPatch): they are not visited.
+    last-applied configuration has or what the modified one has as null. What it shares
+    with the live object of a ``computed`` patch, and what that found to be met, is not
+    visited.
     """
     last_applied = require_object("last_applied", last_applied)
     modified = require_object("modified", modified)
     result = require_object("result", result)
-    diff = Diff(orders=False, only_unmet=True, known=met)
+    known = () if computed is None else (computed.equal, computed.met)
+    diff = Diff(orders=False, only_unmet=True, known=known)
     unmet = diff.objects(last_applied, result, modified, schema.type)
     return tuple(leaf_paths(unmet, result, schema, modified))
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from smp._storage.defaults import with_defaults
 from smp._storage.typed_storage import rewriting_paths, stored
+from smp._strategic import Known
 from smp._values.values import ABSENT, JSONObject, as_object, show
 from smp.errors import bounded
 from smp.hazards._changes import ChangeSearch
@@ -25,7 +26,7 @@ from smp.paths import Path, value_at
 from smp.schema.model import Schema
 from smp.schema.sides import BASE, LIVE, MANIFEST, RESULT, Roles, Sides
 
-_NONE: Final[set[int]] = set()
+_NONE: Final[Known] = {}
 # Hazards come in the order of live.
 _ORDER: Final = (LIVE, MANIFEST, BASE, RESULT)
 # To a server, elements that differ in any of their keys are others.
@@ -38,12 +39,12 @@ def input_hazards(
     modified: JSONObject,
     live: JSONObject | None,
     schema: Schema,
-    equal: set[int] = _NONE,
+    equal: Known = _NONE,
 ) -> list[Hazard]:
     """Return the hazards that the inputs of an apply have on their own.
 
-    What several inputs have in common is reported once; ``equal`` has the ids of some
-    of it (see strategic.ComputedPatch). Names of directives in others than the manifest
+    What several inputs have in common is reported once; ``equal`` has some of it by
+    id (see strategic.ComputedPatch). Names of directives in others than the manifest
     are left to change_hazards, and to all_directive_hazards. Raises SchemaError and
     DepthError.
     """

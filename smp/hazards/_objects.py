@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-from smp._strategic import identity_of, is_directive
+from smp._strategic import Known, identity_of, is_directive
 from smp._values.codec import encode
 from smp._values.findings import Input
 from smp._values.values import (
@@ -183,7 +183,7 @@ class Look:
         self.most += 6 * length
 
 
-def has_unique_keys(obj: JSONObject, schema: Schema, equal: set[int]) -> bool:
+def has_unique_keys(obj: JSONObject, schema: Schema, equal: Known) -> bool:
     """Tell whether no merge list of an object has a hazard; False also if unsure.
 
     What is in ``equal`` (see strategic.ComputedPatch) is looked at in another object.
@@ -201,7 +201,7 @@ def has_unique_keys(obj: JSONObject, schema: Schema, equal: set[int]) -> bool:
 
 
 def _is_clear(
-    obj: JSONObject, type_: Type, routes: Routes, equal: set[int], levels: int
+    obj: JSONObject, type_: Type, routes: Routes, equal: Known, levels: int
 ) -> bool:
     if not levels:
         raise RecursionError
@@ -258,7 +258,7 @@ def _is_merge_list(field: Field) -> bool:
 
 def list_hazards(obj: JSONObject, schema: Schema, source: Input) -> list[Hazard]:
     """Return the hazards of the merge lists of an object."""
-    if has_unique_keys(obj, schema, set()):
+    if has_unique_keys(obj, schema, {}):
         return []
     rule = _KeyRule(source)
     Walk(plan_of(schema.types, _INTERESTS), [rule]).run(ABSENT, obj, schema.type)
