@@ -6,23 +6,23 @@ integers.
 """
 
 from smp.documents._chunks import Chunk, chunks
+from smp.documents._heads import head_of as head_of
 from smp.documents._json import dump_json
+from smp.documents._kyaml_writer import dump_kyaml
 from smp.documents._lists import flattened as flattened
 from smp.documents._operations import (
     Document,
-    dump_kyaml,
-    dump_yaml,
     parse,
     read,
     read_one,
 )
 from smp.documents._operations import FirstDocument as FirstDocument
-from smp.documents._operations import head_of as head_of
 from smp.documents._operations import read_first as read_first
-from smp.documents._operations import resolve as resolve
-from smp.documents._operations import yaml_lines as yaml_lines
 from smp.documents._positions import Position, Positions, positions
+from smp.documents._scalars import resolve as resolve
 from smp.documents._text import MAX_BYTES, MAX_DEPTH
+from smp.documents._yaml_writer import dump_yaml
+from smp.documents._yaml_writer import yaml_lines as yaml_lines
 
 __all__ = [
     "MAX_BYTES",

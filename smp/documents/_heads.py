@@ -28,8 +28,13 @@ _OF_OBJECTS: Final = frozenset((b"apiVersion", b"kind", b"metadata", b"items"))
 _OF_METADATA: Final = frozenset((b"name", b"namespace", b"generateName"))
 
 
-def head_of(data: bytes, indent: int) -> dict[str, str] | None:
-    """Return what identifies an object; see ``smp.documents.head_of``."""
+def head_of(data: bytes, indent: int = 0) -> dict[str, str] | None:
+    """Find what identifies the object in a YAML document without parsing it.
+
+    Returns apiVersion, kind, name, namespace and generateName as far as they exist.
+    ``indent`` is the indentation of the object. None for a document that has to be
+    parsed for them: a list of objects, no object, or one in an unusual form.
+    """
     found: dict[str, str] = {}
     has_metadata = is_in_metadata = False
     # All keys of the metadata have the indentation of the first one.

@@ -8,6 +8,7 @@ text, and where, is found by ``_json_errors``.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from math import isfinite
@@ -24,6 +25,7 @@ from smp.documents._json_errors import (
     report,
     syntax_error,
 )
+from smp.documents._scalars import as_go_prints
 from smp.documents._text import Text
 from smp.errors import DocumentError, bounded
 
@@ -35,9 +37,6 @@ _USUAL_STARTS: Final = frozenset((b'{"', b"{}", b"[]", b"[{"))
 
 
 def _float(text: str) -> int | float:
-    # Few texts have a number with a fraction or an exponent.
-    from smp.documents._scalars import as_go_prints  # noqa: PLC0415  # see above
-
     number = float(text)
     if not isfinite(number):
         raise msgspec.ValidationError
@@ -96,8 +95,6 @@ def dump_json(value: Any, *, indent: int | None = 2) -> str:
         encoded = msgspec.json.encode(value)
         # NaN and infinity are written as null: without a null the value had neither.
         if b"null" in encoded:
-            import json  # noqa: PLC0415  # few values need it
-
             json.dumps(value, allow_nan=False)
         if indent is not None:
             encoded = msgspec.json.format(encoded, indent=indent)
@@ -139,8 +136,6 @@ def _parse(
         # for a difference are 1.0 or an escape, so the slow parser decides.
         written_back = msgspec.json.encode(value)
         if written_back != msgspec.json.format(data, indent=-1):
-            import json  # noqa: PLC0415  # few texts need it
-
             json.loads(data, object_pairs_hook=_reject_duplicate_keys)
     except _DuplicateKeyError:
         raise duplicate_key_error(text, start, end) from None

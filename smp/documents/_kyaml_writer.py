@@ -62,8 +62,12 @@ _ESCAPES: Final = {
 }
 
 
-def dump_kyaml(values: Iterable[JSON]) -> str:
-    """Write values as KYAML documents; see ``smp.documents.dump_kyaml``."""
+def dump_kyaml(values: Iterable[Any]) -> str:
+    """Write values as KYAML documents (KEP-5295), as ``kubectl get -o kyaml`` does.
+
+    It is YAML in which nothing depends on indentation and no text can be taken for
+    another value. Keys are in their order. Raises DocumentError and DepthError.
+    """
     parts: list[str] = []
     for value in values:
         # Also before the first one: it tells KYAML from JSON.

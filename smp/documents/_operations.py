@@ -1,13 +1,8 @@
-"""What the package offers: documents read from text of either format, and YAML written.
-
-The modules about YAML are imported inside the functions that need them: loading the
-yaml library takes longer than reading and writing a usual JSON document.
-"""
+"""What the package offers to read: the documents of a text of either format."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from io import BytesIO
 from typing import Any
 
@@ -149,66 +144,7 @@ def read_first(data: bytes) -> FirstDocument:
     # The usual body is read without the library, and without its words for errors.
     if len(documents) == 1:
         return FirstDocument(documents[0][0])
+    # To load the yaml library takes longer than to read a usual document.
     from smp.documents import _yaml_reader  # noqa: PLC0415  # see above
 
     return FirstDocument(*_yaml_reader.parse_first(Text(data, "")))
-
-
-def dump_yaml(values: Iterable[Any]) -> str:
-    """Write values as YAML documents that all YAML readers read in the same way.
-
-    kubectl and readers of YAML 1.1 and 1.2 get the same values. Block style, keys in
-    their order, text of several lines as a literal block. An integral float comes back
-    as an integer, as it does from kubectl. Raises DocumentError and DepthError.
-    """
-    from smp.documents import _yaml_writer  # noqa: PLC0415  # see above
-
-    return _yaml_writer.dump_yaml(values)
-
-
-def dump_kyaml(values: Iterable[Any]) -> str:
-    """Write values as KYAML documents (KEP-5295), as ``kubectl get -o kyaml`` does.
-
-    It is YAML in which nothing depends on indentation and no text can be taken for
-    another value. Keys are in their order. Raises DocumentError and DepthError.
-    """
-    from smp.documents import _kyaml_writer  # noqa: PLC0415  # see above
-
-    return _kyaml_writer.dump_kyaml(values)
-
-
-def yaml_lines(value: Any) -> list[str]:
-    """Write a value as YAML, with a text for each part that begins a line.
-
-    These are the members of objects and the elements of lists, in their order, at any
-    depth, but for an element that has something in it: it begins on the line of what is
-    first in it. A part has several lines where a text has. Raises what ``dump_yaml``
-    raises.
-    """
-    from smp.documents import _yaml_writer  # noqa: PLC0415  # see above
-
-    return _yaml_writer.yaml_lines(value)
-
-
-def head_of(data: bytes, indent: int = 0) -> dict[str, str] | None:
-    """Find what identifies the object in a YAML document without parsing it.
-
-    Returns apiVersion, kind, name, namespace and generateName as far as they exist.
-    ``indent`` is the indentation of the object. None for a document that has to be
-    parsed for them: a list of objects, no object, or one in an unusual form.
-    """
-    from smp.documents import _heads  # noqa: PLC0415  # see above
-
-    return _heads.head_of(data, indent)
-
-
-def resolve(text: str) -> Any:
-    """Return the value that kubectl reads from a plain (unquoted) YAML scalar.
-
-    The rules are those of YAML 1.1 with some of 1.2 (``y``, ``0777``, ``0o17``,
-    ``1e3``). ``.inf`` and ``.nan`` resolve to the floats that JSON does not have.
-    Raises ValueError for an integer with more digits than Python converts.
-    """
-    from smp.documents import _scalars  # noqa: PLC0415  # see above
-
-    return _scalars.resolve(text)

@@ -15,6 +15,7 @@ import msgspec
 from smp._values.values import JSON, as_list, as_object
 from smp.documents._chunks import Chunk
 from smp.documents._json import looks_like_json, parse_texts
+from smp.documents._json_marks import marks_of
 from smp.documents._lists import flattened
 from smp.documents._marks import Mark
 from smp.documents._text import Text
@@ -100,14 +101,11 @@ def positions(chunk: Chunk) -> list[Positions]:
 
 def _mark_values(text: Text) -> list[tuple[JSON, Mark]]:
     """Return each value of a text in either format with its marks."""
-    # The scanners and the yaml library are loaded for those who ask for positions.
     if looks_like_json(text.data):
-        from smp.documents import _json_marks  # noqa: PLC0415  # see above
-
         # As the reader of values does, what is no JSON is read as YAML.
         with suppress(DocumentError):
             values = [value for value, _line in parse_texts(text)]
-            marks = _json_marks.marks_of(text.data.decode())
+            marks = marks_of(text.data.decode())
             return list(zip(values, marks, strict=True))
     from smp.documents import _yaml_marks  # noqa: PLC0415  # see above
 

@@ -68,7 +68,12 @@ _TAGGED: Final[dict[str, tuple[type, ...]]] = {
 
 
 def resolve(text: str) -> JSON:
-    """Return the value of a plain scalar; see ``smp.documents.resolve``."""
+    """Return the value that kubectl reads from a plain (unquoted) YAML scalar.
+
+    The rules are those of YAML 1.1 with some of 1.2 (``y``, ``0777``, ``0o17``,
+    ``1e3``). ``.inf`` and ``.nan`` resolve to the floats that JSON does not have.
+    Raises ValueError for an integer with more digits than Python converts.
+    """
     if text in _RESOLVED:
         return _RESOLVED[text]
     if text[0] not in _STARTS_OF_NUMBERS:

@@ -8,6 +8,7 @@ from typing import Final
 from smp._values.values import JSON
 from smp.documents._json import looks_like_json, parse_texts
 from smp.documents._text import Text
+from smp.documents._yaml_lines import value_of_lines
 from smp.errors import DocumentError
 
 # What follows another end of a line (YAML 1.1, section 4.1.4) in a separator's comment.
@@ -40,15 +41,12 @@ def values_of(text: Text, *, keep_floats: bool = False) -> list[tuple[JSON, int]
 
 
 def _yaml_values(text: Text) -> list[tuple[JSON, int]]:
-    # JSON does not need these. Loading the yaml library for the second takes longer
-    # than reading a usual document.
-    from smp.documents import _yaml_lines  # noqa: PLC0415  # see above
-
     _check_separators(text)
     _check_line_ends(text)
-    read = _yaml_lines.value_of_lines(text.data.decode())
+    read = value_of_lines(text.data.decode())
     if read is not None:
         return [read]
+    # To load the yaml library takes longer than to read a usual document.
     from smp.documents import _yaml_reader  # noqa: PLC0415  # see above
 
     return _yaml_reader.parse_documents(text)

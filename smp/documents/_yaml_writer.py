@@ -45,8 +45,13 @@ _LONGEST_KEY: Final = 128
 _SHORT: Final = 64
 
 
-def dump_yaml(values: Iterable[JSON]) -> str:
-    """Write values as YAML documents; see ``smp.documents.dump_yaml``."""
+def dump_yaml(values: Iterable[Any]) -> str:
+    """Write values as YAML documents that all YAML readers read in the same way.
+
+    kubectl and readers of YAML 1.1 and 1.2 get the same values. Block style, keys in
+    their order, text of several lines as a literal block. An integral float comes back
+    as an integer, as it does from kubectl. Raises DocumentError and DepthError.
+    """
     lines: list[str] = []
     for index, value in enumerate(values):
         # Only the second document and later ones start with ``---``.
@@ -57,8 +62,14 @@ def dump_yaml(values: Iterable[JSON]) -> str:
     return "\n".join(lines)
 
 
-def yaml_lines(value: JSON) -> list[str]:
-    """Write a value as YAML, in parts; see ``smp.documents.yaml_lines``."""
+def yaml_lines(value: Any) -> list[str]:
+    """Write a value as YAML, with a text for each part that begins a line.
+
+    These are the members of objects and the elements of lists, in their order, at any
+    depth, but for an element that has something in it: it begins on the line of what is
+    first in it. A part has several lines where a text has. Raises what ``dump_yaml``
+    raises.
+    """
     lines: list[str] = []
     try:
         if isinstance(value, dict | list) and value:
