@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -28,8 +28,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from smp._values.extras import extra_hint
+
 if TYPE_CHECKING:
-    from smp.cases import CaseOutcome, SpecCase
+    from smp.cases._items import CaseFile
 
 _DIRECTORIES: Final = pytest.StashKey[tuple[Path, ...]]()
 _UPDATED: Final = pytest.StashKey[list[str]]()
@@ -117,7 +119,10 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CaseFile |
     is_named = any(file_path.is_relative_to(directory) for directory in named)
     if not is_named and not _has_schema(file_path.parent):
         return None
-    return CaseFile.from_parent(parent, path=file_path)
+    from smp.cases._items import CaseFile  # noqa: PLC0415  # see above
+
+    updated = parent.config.stash[_UPDATED]
+    return CaseFile.from_parent(parent, path=file_path, updated=updated)
 
 
 @cache
@@ -134,84 +139,6 @@ def _has_schema(directory: Path) -> bool:
         isinstance(schema, dict)
         and schema.get("$id") == "urn:strategic-merge-patch:spec-case:1"
     )
-
-
-class CaseFile(pytest.File):
-    """A file of spec cases."""
-
-    def collect(self) -> Iterable[CaseItem]:
-        """Collect each case."""
-        from smp.cases import parse  # noqa: PLC0415  # see above
-        from smp.errors import SmpError  # noqa: PLC0415  # see above
-
-        try:
-            cases = parse(self.path.read_text(encoding="utf-8"), source=str(self.path))
-        except (SmpError, UnicodeError) as error:
-            raise self.CollectError(str(error)) from None
-        for case in cases:
-            yield CaseItem.from_parent(self, name=case.name, case=case)
-
-
-class CaseItem(pytest.Item):
-    """A spec case."""
-
-    def __init__(self, *, case: SpecCase, **options: Any) -> None:
-        super().__init__(**options)
-        self.case = case
-
-    def runtest(self) -> None:
-        """Run the case, and update what it expects if that is asked for.
-
-        Raises DifferentError.
-        """
-        from smp.cases import corrected, run, updated_text  # noqa: PLC0415  # see above
-
-        outcome = run(self.case)
-        if outcome.passed:
-            return
-        if not self.config.getoption("--smp-update"):
-            raise DifferentError(outcome)
-        text = self.path.read_text(encoding="utf-8")
-        changes = {self.case.index: corrected(outcome)}
-        updated = updated_text(text, changes, source=str(self.path))
-        self.path.write_text(updated, encoding="utf-8")
-        self.config.stash[_UPDATED].append(self.nodeid)
-
-    def repr_failure(
-        self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None
-    ) -> Any:
-        """Show the differences, or what is wrong with the case.
-
-        A traceback is shown only for a defect of this library.
-        """
-        from smp.errors import SmpError  # noqa: PLC0415  # see above
-
-        error = excinfo.value
-        if isinstance(error, SmpError):
-            return str(error)
-        if not isinstance(error, DifferentError):
-            return super().repr_failure(excinfo, style)
-        differences = error.outcome.differences
-        names = ", ".join(difference.operation for difference in differences)
-        lines = [f"not as expected: {names} (from: {self.case.document['source']})"]
-        lines += [difference.text for difference in differences]
-        reference = self.case.document.get("reference")
-        if reference:
-            lines.append(f"the reference does: {json.dumps(reference)}")
-        return "\n".join(lines)
-
-    def reportinfo(self) -> tuple[Path, int, str]:
-        """Return the file, the line from zero, and the description of the case."""
-        return self.path, self.case.line - 1, self.case.description
-
-
-class DifferentError(Exception):
-    """A case has another result than it expects."""
-
-    def __init__(self, outcome: CaseOutcome) -> None:
-        texts = [difference.text for difference in outcome.differences]
-        super().__init__("\n".join(texts))
-        self.outcome = outcome
 
 
 def pytest_terminal_summary(
@@ -231,8 +158,6 @@ def kubernetes_api_server() -> Iterator[Any]:
     try:
         testing = import_module("smp.testing")
     except ModuleNotFoundError as error:
-        from smp._values.extras import extra_hint  # noqa: PLC0415  # see above
-
         pytest.fail(
             f"the fixture kubernetes_api needs the package {error.name!r}: "
             f"{extra_hint('server')}",

@@ -267,7 +267,9 @@ def _stable(obj: JSONObject, seconds: dict[str, str]) -> JSONObject:
 def _refusal(answer: Answer, seconds: dict[str, str]) -> JSONObject:
     status: JSONObject = json.loads(_with_times(json.dumps(answer.body), seconds))
     causes = as_list(as_object(status.get("details")).get("causes"))
-    result: JSONObject = {"message": status["message"]}
+    first, *errors = as_text(status["message"]).split("\n")
+    # The server lists errors of fields in the random order of a map.
+    result: JSONObject = {"message": "\n".join([first, *sorted(errors)])}
     conflicts: JSONArray = [
         {"field": as_object(cause)["field"], "message": as_object(cause)["message"]}
         for cause in causes
