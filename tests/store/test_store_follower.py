@@ -1,4 +1,4 @@
-"""The log of a store: it follows a source that may break off."""
+"""The log of a store: it follows changes that may break off."""
 
 from __future__ import annotations
 
@@ -7,27 +7,51 @@ from collections.abc import AsyncGenerator, Sequence
 
 import pytest
 
-from smp.server.store import Event, Expired, FutureRevisionError, StoreError
-from smp.server.store.history import Batch, Follower, Log
+from smp.server.store import (
+    Event,
+    Expired,
+    FutureRevisionError,
+    Page,
+    Store,
+    Stored,
+    StoreError,
+)
+from smp.server.store.base import Batch, Log
 from tests.support.stores import take_changes, take_revisions
 from tests.support.waiting import TIMEOUT
 
 pytestmark = pytest.mark.anyio
 
 
-class ScriptedSource:
-    """A source of changes that follows a script, one step for each call of ``changes``.
+class ScriptedStore(Store):
+    """A store whose changes follow a script, one step for each call of ``changes``.
 
     A step raises an exception, or goes through its actions: it gives a batch, raises an
     exception or waits for an event. After the last step it gives nothing more.
     """
 
     def __init__(
-        self, *script: Sequence[Batch | asyncio.Event | Exception] | Exception
+        self,
+        *script: Sequence[Batch | asyncio.Event | Exception] | Exception,
+        history: int = 10,
     ) -> None:
+        super().__init__(history=history, progress=TIMEOUT)
         self.script = list(script)
         self.followed: list[int] = []
         self.present = 10
+
+    async def get(self, key: str) -> Stored | None:
+        raise NotImplementedError(key)
+
+    async def list(
+        self, prefix: str, *, limit: int = 0, after: str = "", revision: int = 0
+    ) -> Page:
+        raise NotImplementedError(prefix, limit, after, revision)
+
+    async def _change(
+        self, key: str, value: bytes | None, last: int, unchanged: Sequence[Stored]
+    ) -> int | None:
+        raise NotImplementedError(key, value, last, unchanged)
 
     async def revision(self) -> int:
         return self.present
@@ -50,57 +74,54 @@ def change(revision: int) -> Event:
     return Event("put", "a", b"", revision)
 
 
-async def test_a_log_resumes_where_its_source_failed() -> None:
-    source = ScriptedSource(
+async def test_a_log_resumes_where_its_store_failed() -> None:
+    store = ScriptedStore(
         [([change(11)], 11)],
         StoreError("away"),
         StoreError("still away"),
         [([change(12), change(13)], 13)],
     )
-    follower = Follower(source, history=10, progress=TIMEOUT)
-    assert await take_revisions(follower.watch("", 10), 3) == [11, 12, 13]
-    assert source.followed == [10, 11, 11, 11]
-    await follower.close()
+    assert await take_revisions(store.watch("", 10), 3) == [11, 12, 13]
+    assert store.followed == [10, 11, 11, 11]
+    await store.close()
 
 
 async def test_a_watch_does_not_get_earlier_changes_that_its_log_receives_late() -> (
     None
 ):
-    source = ScriptedSource(
+    store = ScriptedStore(
         [([change(11)], 11)], StoreError("away"), [([change(12), change(13)], 13)]
     )
-    follower = Follower(source, history=10, progress=TIMEOUT)
-    assert len(await take_changes(follower.watch("", 10), 1)) == 1
-    source.present = 12
-    assert await take_revisions(follower.watch("", 12), 1) == [13]
-    await follower.close()
+    assert len(await take_changes(store.watch("", 10), 1)) == 1
+    store.present = 12
+    assert await take_revisions(store.watch("", 12), 1) == [13]
+    await store.close()
 
 
 async def test_a_watch_expires_when_its_log_missed_changes() -> None:
     away, waiting = asyncio.Event(), asyncio.Event()
-    source = ScriptedSource(
+    store = ScriptedStore(
         [([change(11)], 11), away, Expired(11)], Expired(11), [waiting]
     )
-    follower = Follower(source, history=10, progress=TIMEOUT)
-    events = follower.watch("", 10)
+    events = store.watch("", 10)
     assert len(await take_changes(events, 1)) == 1
-    source.present = 20
+    store.present = 20
     away.set()
     with pytest.raises(Expired):
         await take_changes(events, 1)
-    await follower.close()
+    await store.close()
 
 
 async def test_a_watch_that_is_behind_when_the_store_closes_skips_nothing() -> None:
     closed = asyncio.Event()
-    source = ScriptedSource(
+    store = ScriptedStore(
         [([change(11), change(12), change(13)], 13), closed],
         [([change(11)], 11), closed, StoreError("closed")],
+        history=1,
     )
-    follower = Follower(source, history=1, progress=TIMEOUT)
-    events = follower.watch("", 10)
+    events = store.watch("", 10)
     assert await take_revisions(events, 1) == [11]
-    await follower.close()
+    await store.close()
     closed.set()
     with pytest.raises(StopAsyncIteration):
         await take_changes(events, 1)
@@ -118,14 +139,13 @@ async def test_a_log_that_cannot_resume_ends_its_watches_and_restarts(
     loop.set_exception_handler(
         lambda _, context: reported.append(context.get("exception"))
     )
-    source = ScriptedSource([([change(11)], 11)], error, [([change(12)], 12)])
-    follower = Follower(source, history=10, progress=TIMEOUT)
-    events = follower.watch("", 10)
+    store = ScriptedStore([([change(11)], 11)], error, [([change(12)], 12)])
+    events = store.watch("", 10)
     assert len(await take_changes(events, 1)) == 1
     with pytest.raises(StopAsyncIteration):
         await take_changes(events, 1)
-    assert await take_revisions(follower.watch("", 10), 1) == [12]
-    await follower.close()
+    assert await take_revisions(store.watch("", 10), 1) == [12]
+    await store.close()
     loop.set_exception_handler(handler)
     # A lost history is expected; any other error is reported to the loop.
     expected = [error] if isinstance(error, RuntimeError) else []

@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from smp.errors import SmpError
 from smp.server.store._etcd_client import Client, Endpoints, KeyValue, WatchEvent
-from smp.server.store._keys import decode, encode, key_range
-from smp.server.store.history import HISTORY, PROGRESS, Batch, Follower
+from smp.server.store.base import HISTORY, PROGRESS, Batch, Store
 from smp.server.store.model import (
     ChangedError,
     Event,
@@ -22,9 +21,11 @@ from smp.server.store.model import (
     Page,
     Stored,
     StoreError,
-    Writes,
     change_event,
     check_reached,
+    decode,
+    encode,
+    key_range,
 )
 
 _LOG: Final = logging.getLogger("smp.server")
@@ -33,7 +34,7 @@ _CHUNK: Final = 500  # keys in an answer
 _MAX: Final = (1 << 63) - 1  # revisions are 64 bit numbers
 
 
-class EtcdStore(Writes):
+class EtcdStore(Store):
     """The keys below a root; everything else in the same etcd is left alone.
 
     The URL is that of ``Endpoints.parse``, any other is a StoreError; ``timeout`` is in
@@ -51,6 +52,7 @@ class EtcdStore(Writes):
         progress: float = PROGRESS,
         timeout: float = _TIMEOUT,
     ) -> None:
+        super().__init__(history=history, progress=progress)
         endpoints = Endpoints.parse(url)
         self._root = f"/{endpoints.root}/"
         self._objects = f"{self._root}objects/"
@@ -58,7 +60,6 @@ class EtcdStore(Writes):
         self._compaction_key = encode(f"{self._root}compaction")
         self._compaction_interval = endpoints.compaction_interval
         self._client = Client(endpoints, timeout=timeout, silence=progress)
-        self._follower = Follower(self, history=history, progress=progress)
 
     async def get(self, key: str) -> Stored | None:
         """Return the current value of a key."""
@@ -86,13 +87,9 @@ class EtcdStore(Writes):
                 return Page(tuple(items), revision, remaining)
             after = items[-1].key
 
-    def watch(self, prefix: str, since: int) -> AsyncGenerator[Event, None]:
-        """Follow the keys with a prefix."""
-        return self._follower.watch(prefix, since)
-
     async def close(self) -> None:
         """End the watches and close the connections."""
-        await self._follower.close()
+        await super().close()
         await self._client.close()
 
     async def revision(self) -> int:
@@ -168,11 +165,7 @@ class EtcdStore(Writes):
         return found.kvs[0].version if found and found.kvs else 0, current
 
     async def _change(
-        self,
-        key: str,
-        value: bytes | None,
-        last: int,
-        unchanged: Sequence[Stored] = (),
+        self, key: str, value: bytes | None, last: int, unchanged: Sequence[Stored]
     ) -> int | None:
         name = encode(self._objects + key)
         # The compare-and-swap: the last change of the key must have been ``last``. etcd

@@ -4,34 +4,33 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
 
-from smp.server.store.history import HISTORY, PROGRESS, Log, watch
+from smp.server.store.base import HISTORY, PROGRESS, Batch, Log, Store
 from smp.server.store.model import (
     FIRST_REVISION,
     ChangedError,
     ClosedError,
-    Event,
     Expired,
     Page,
     Stored,
-    Writes,
     change_event,
     check_reached,
 )
 
 
-class MemoryStore(Writes):
+class MemoryStore(Store):
     """A dictionary, its keys in order, and the log of the last changes.
 
     A snapshot of the past is the present with the changes of the log undone.
     """
 
+    _log: Log
+
     def __init__(self, *, history: int = HISTORY, progress: float = PROGRESS) -> None:
+        super().__init__(history=history, progress=progress)
         self._log = Log(FIRST_REVISION, events=history)
         self._stored: dict[str, Stored] = {}
         self._keys: list[str] = []
-        self._progress = progress
 
     async def get(self, key: str) -> Stored | None:
         """Return the current value of a key."""
@@ -76,27 +75,14 @@ class MemoryStore(Writes):
         self._check_open()
         return self._log.revision
 
-    async def watch(self, prefix: str, since: int) -> AsyncGenerator[Event, None]:
-        """Follow the keys with a prefix."""
-        check_reached(since, await self.revision())
-        events = watch(self._log, None, prefix, since, progress=self._progress)
-        async with aclosing(events):
-            async for event in events:
-                yield event
-
-    async def maintain(self) -> None:
-        """Return at once: there is nothing to do."""
-
-    async def close(self) -> None:
-        """End the watches."""
-        self._log.close()
+    async def changes(self, since: int) -> AsyncGenerator[Batch, None]:
+        """Return what the log has, which is all that there is."""
+        if since < self._log.start:
+            raise Expired(since)
+        yield self._log.after(since), self._log.revision
 
     async def _change(
-        self,
-        key: str,
-        value: bytes | None,
-        last: int,
-        unchanged: Sequence[Stored] = (),
+        self, key: str, value: bytes | None, last: int, unchanged: Sequence[Stored]
     ) -> int | None:
         self._check_open()
         # There is no await in here, so nothing happens between comparing and writing.
@@ -120,7 +106,7 @@ class MemoryStore(Writes):
         return revision
 
     def _check_open(self) -> None:
-        if self._log.closed:
+        if self._is_closed:
             raise ClosedError
 
     def _replaced_since(self, revision: int) -> dict[str, Stored | None]:
@@ -128,8 +114,6 @@ class MemoryStore(Writes):
         check_reached(revision, self._log.revision)
         if revision < self._log.start:
             raise Expired(revision)
-        replaced: dict[str, Stored | None] = {}
         # Backwards, so that the oldest of several changes of a key counts.
-        for event in reversed(self._log.after(revision)):
-            replaced[event.key] = event.before
-        return replaced
+        changes = reversed(self._log.after(revision))
+        return {event.key: event.before for event in changes}

@@ -1,16 +1,8 @@
-"""The contract of a store: keys with values, a revision for every change, a history.
-
-The contract is that of etcd, on which Kubernetes builds its resourceVersion and its
-watches: one counter for the whole store grows with every write; a write names the
-revision that it replaces; a snapshot and a watch may begin at any revision that has
-not been compacted.
-"""
+"""What stores hold and answer: keys with values, revisions, changes and errors."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Sequence
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 import msgspec
 
@@ -147,121 +139,31 @@ class Page(msgspec.Struct, frozen=True):
         return self.remaining > 0
 
 
-class Store(Protocol):
-    """Keys and values with optimistic concurrency, snapshots and watches.
+# Keys as bytes are in UTF-8: the order of its bytes is the order of code points.
 
-    A key is any text but the empty one; keys are ordered by code points. Revisions grow
-    with every write to the store. A read that starts after a write was acknowledged
-    returns what was written. Any method may raise StoreError, a write also
-    OutcomeUnknownError and TooLargeError; a write whose task is cancelled may or may
-    not be executed.
+
+def encode(key: str) -> bytes:
+    """Encode any text, even one with lone surrogates, which JSON can escape."""
+    return key.encode("utf-8", "surrogatepass")
+
+
+def decode(key: bytes) -> str:
+    """Decode what ``encode`` returned."""
+    return key.decode("utf-8", "surrogatepass")
+
+
+def following(key: bytes) -> bytes:
+    """Return the smallest key that is greater than a key."""
+    return key + b"\0"
+
+
+def key_range(prefix: str, after: str = "") -> tuple[bytes, bytes]:
+    """Return the range of the keys with a prefix that come after a key.
+
+    The range includes its start and excludes its end.
     """
-
-    async def get(self, key: str) -> Stored | None:
-        """Return the current value of a key."""
-        ...
-
-    async def list(
-        self, prefix: str, *, limit: int = 0, after: str = "", revision: int = 0
-    ) -> Page:
-        """Return the keys with a prefix, in order, that come after a key.
-
-        A ``limit`` of 0 means no limit. A revision other than 0 selects the snapshot.
-        Raises Expired and FutureRevisionError.
-        """
-        ...
-
-    async def create(
-        self, key: str, value: bytes, unchanged: Sequence[Stored] = ()
-    ) -> int | None:
-        """Write a new key and return the revision; None where the key exists.
-
-        Raises ChangedError where one of the ``unchanged`` keys was written, or deleted,
-        since it was read.
-        """
-        ...
-
-    async def swap(
-        self, key: str, value: bytes, revision: int, unchanged: Sequence[Stored] = ()
-    ) -> int | None:
-        """Replace the value written at a revision, and return the new revision.
-
-        None where the key was written since; raises what ``create`` raises.
-        """
-        ...
-
-    async def delete(
-        self, key: str, revision: int, unchanged: Sequence[Stored] = ()
-    ) -> int | None:
-        """Delete the value written at a revision, and return the new revision.
-
-        None where the key was written since; raises what ``create`` raises.
-        """
-        ...
-
-    def watch(self, prefix: str, since: int) -> AsyncGenerator[Event, None]:
-        """Follow the keys with a prefix: every change after a revision, once, in order.
-
-        A progress event comes after some seconds without changes. Ends when the store
-        is closed. Raises FutureRevisionError at the start, and Expired at any time,
-        where the history was compacted.
-        """
-        ...
-
-    async def revision(self) -> int:
-        """Return the revision of the last write."""
-        ...
-
-    async def maintain(self) -> None:
-        """Do what a store in use needs, such as compacting it, until cancelled."""
-        ...
-
-    async def close(self) -> None:
-        """End the watches, finish the writes and release all resources."""
-        ...
-
-
-class Writes(ABC):
-    """The three writes of a store as one compare-and-swap."""
-
-    @abstractmethod
-    async def _change(
-        self,
-        key: str,
-        value: bytes | None,
-        last: int,
-        unchanged: Sequence[Stored] = (),
-    ) -> int | None:
-        """Write a value, or with None delete the key, if ``last`` wrote it last.
-
-        A ``last`` of 0: the key must not exist. Returns the new revision, or None where
-        the condition does not hold. Raises ChangedError where it holds, but one of the
-        ``unchanged`` keys was written or deleted since.
-        """
-
-    async def create(
-        self, key: str, value: bytes, unchanged: Sequence[Stored] = ()
-    ) -> int | None:
-        """Write a new key."""
-        if not key:
-            raise StoreError("a key must not be empty", code="empty-key")
-        return await self._change(key, value, 0, unchanged)
-
-    # A revision of 0 would mean "the key must not exist" to _change, so it is answered
-    # here: no key was ever written at it.
-
-    async def swap(
-        self, key: str, value: bytes, revision: int, unchanged: Sequence[Stored] = ()
-    ) -> int | None:
-        """Replace a value."""
-        if revision <= 0:
-            return None
-        return await self._change(key, value, revision, unchanged)
-
-    async def delete(
-        self, key: str, revision: int, unchanged: Sequence[Stored] = ()
-    ) -> int | None:
-        """Delete a value."""
-        if revision <= 0:
-            return None
-        return await self._change(key, None, revision, unchanged)
+    start = encode(prefix)
+    end = start + b"\xff"  # greater than any key with the prefix: no UTF-8 has 0xff
+    if after:
+        start = max(start, following(encode(after)))
+    return start, end

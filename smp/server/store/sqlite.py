@@ -27,8 +27,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Final
 
-from smp.server.store._keys import decode, encode, following, key_range
-from smp.server.store.history import HISTORY, PROGRESS, Batch, Follower, wait
+from smp.server.store.base import HISTORY, PROGRESS, Batch, Store, wait
 from smp.server.store.model import (
     ChangedError,
     ClosedError,
@@ -38,9 +37,12 @@ from smp.server.store.model import (
     Page,
     Stored,
     StoreError,
-    Writes,
     change_event,
     check_reached,
+    decode,
+    encode,
+    following,
+    key_range,
 )
 
 _BUSY: Final = 5.0  # seconds to wait for another process that opens the file
@@ -138,7 +140,7 @@ WHERE revision > (SELECT start FROM history) AND revision <= ? AND value IS NULL
 )
 
 
-class SQLiteStore(Writes):
+class SQLiteStore(Store):
     """A file with the last ``history`` changes, and the values that they need.
 
     The values of the history have at most ``size`` bytes. It is compacted in steps of a
@@ -153,16 +155,15 @@ class SQLiteStore(Writes):
         size: int = _HISTORY_SIZE,
         progress: float = PROGRESS,
     ) -> None:
+        super().__init__(history=history, progress=progress)
         # In WAL mode readers and the writer do not wait for each other, so that reads
         # take some microseconds: the event loop makes them, and a thread the writes,
         # which wait for the disk.
         self._writing = _open(path)
         self._reading = _open(path)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="sqlite")
-        self._history = history
         self._size = size
         self._growth = 0  # bytes that were written since the history was compacted
-        self._follower = Follower(self, history=history, progress=progress)
         self._written = asyncio.Event()  # set at the next write, and then replaced
 
     async def get(self, key: str) -> Stored | None:
@@ -194,16 +195,9 @@ class SQLiteStore(Writes):
         with self._reads() as connection:
             return _present(connection)
 
-    def watch(self, prefix: str, since: int) -> AsyncGenerator[Event, None]:
-        """Follow the keys with a prefix."""
-        return self._follower.watch(prefix, since)
-
-    async def maintain(self) -> None:
-        """Return at once: writes compact the history."""
-
     async def close(self) -> None:
         """End the watches, finish the writes and close the file."""
-        await self._follower.close()
+        await super().close()
         await asyncio.to_thread(self._writer.shutdown)
         self._writing.close()
         self._reading.close()
@@ -232,11 +226,7 @@ class SQLiteStore(Writes):
             raise ClosedError from None
 
     async def _change(
-        self,
-        key: str,
-        value: bytes | None,
-        last: int,
-        unchanged: Sequence[Stored] = (),
+        self, key: str, value: bytes | None, last: int, unchanged: Sequence[Stored]
     ) -> int | None:
         def write() -> int | None:
             with _transaction(self._writing, "BEGIN IMMEDIATE"):
@@ -255,7 +245,7 @@ class SQLiteStore(Writes):
     def _write(
         self, key: str, value: bytes | None, last: int, unchanged: Sequence[Stored]
     ) -> int | None:
-        """Write a row, in the thread of the writer, see ``Writes._change``."""
+        """Write a row, in the thread of the writer, see ``Store._change``."""
         connection, name = self._writing, encode(key)
         # No key was written at a larger one.
         at = min(last, _LARGEST)
