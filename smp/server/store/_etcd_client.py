@@ -10,7 +10,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
 import httpx
@@ -25,8 +25,6 @@ from smp.server.store.model import (
     StoreError,
     ValueTooLargeError,
 )
-
-T = TypeVar("T")
 
 _PORT: Final = 2379
 _COMPACTION: Final = 300.0  # seconds, the default of a kube-apiserver
@@ -48,12 +46,6 @@ _ERRORS: Final = (httpx.HTTPError, httpx.StreamError, OSError)
 _NOT_CONNECTED: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
-class Header(msgspec.Struct, frozen=True):
-    """The revision of the whole store when it answered."""
-
-    revision: int = 0
-
-
 class KeyValue(msgspec.Struct, frozen=True):
     """A key; ``version`` counts its writes since it was created."""
 
@@ -61,28 +53,6 @@ class KeyValue(msgspec.Struct, frozen=True):
     mod_revision: int = 0
     version: int = 0
     value: bytes = b""
-
-
-class RangeResponse(msgspec.Struct, frozen=True):
-    """Some of the keys of a range, and the number of all its keys."""
-
-    header: Header = Header()
-    kvs: Sequence[KeyValue] = ()
-    count: int = 0
-
-
-class ResponseOp(msgspec.Struct, frozen=True):
-    """The response to a read in a transaction."""
-
-    response_range: RangeResponse | None = None
-
-
-class TxnResponse(msgspec.Struct, frozen=True):
-    """Whether the conditions held, and what the operations returned."""
-
-    header: Header = Header()
-    succeeded: bool = False
-    responses: Sequence[ResponseOp] = ()
 
 
 class WatchEvent(msgspec.Struct, frozen=True):
@@ -97,33 +67,40 @@ class WatchEvent(msgspec.Struct, frozen=True):
     prev_kv: KeyValue | None = None
 
 
-class WatchResponse(msgspec.Struct, frozen=True):
-    """All changes of one or more revisions, or the start or the end of a watch."""
+class Answer(msgspec.Struct, frozen=True):
+    """An answer to any call, or a part of one; what it does not say is empty.
 
+    ``header`` has the revision of the whole store. A range has ``kvs``, of ``count``
+    keys; a transaction ``succeeded`` or not, and answers what its operations read. A
+    line of a watch has a ``result``: all changes of one or more revisions, or the start
+    or the end of the watch. An ``error`` has the code of gRPC, also where it is named.
+    """
+
+    header: dict[str, int] = {}
+    kvs: tuple[KeyValue, ...] = ()
+    count: int = 0
+    succeeded: bool = False
+    responses: tuple[dict[str, Answer], ...] = ()
+    token: str = ""
+    result: Answer | None = None
+    events: tuple[WatchEvent, ...] = ()
     canceled: bool = False
     compact_revision: int = 0
     cancel_reason: str = ""
-    events: Sequence[WatchEvent] = ()
-
-
-class _Failure(msgspec.Struct, frozen=True):
-    """An answer that is an error; ``code`` is that of gRPC, also where it is named."""
-
+    error: Answer | str = ""
+    message: str = ""
     code: int = 0
     grpc_code: int = 0
-    error: str = ""
-    message: str = ""
 
+    @property
+    def revision(self) -> int:
+        """The revision of the store when it answered."""
+        return self.header.get("revision", 0)
 
-class _Line(msgspec.Struct, frozen=True):
-    """A line of a watch."""
-
-    result: WatchResponse = WatchResponse()
-    error: _Failure | None = None
-
-
-class _Login(msgspec.Struct, frozen=True):
-    token: str = ""
+    @property
+    def text(self) -> str:
+        """What an error says."""
+        return self.message or str(self.error)
 
 
 class Endpoints(msgspec.Struct, frozen=True, kw_only=True):
@@ -221,7 +198,7 @@ class Client:
 
     async def range(
         self, key: bytes, end: bytes = b"", *, limit: int = 0, revision: int = 0
-    ) -> RangeResponse:
+    ) -> Answer:
         """Read keys, of a revision of 0 the newest.
 
         Raises StoreError, Expired and FutureRevisionError.
@@ -229,23 +206,21 @@ class Client:
         request = {"key": key, "limit": limit, "revision": revision}
         if end:
             request["range_end"] = end
-        answer = await self._call("kv/range", request, StoreError, revision)
-        return _decode(answer, RangeResponse, StoreError)
+        return await self._call("kv/range", request, StoreError, revision)
 
     async def txn(
         self,
         compare: Sequence[Mapping[str, Any]],
         success: Sequence[Mapping[str, Any]],
         failure: Sequence[Mapping[str, Any]] = (),
-    ) -> TxnResponse:
+    ) -> Answer:
         """Compare and write.
 
         Raises StoreError where nothing was written, OutcomeUnknownError where that is
         not known.
         """
         request = {"compare": compare, "success": success, "failure": failure}
-        answer = await self._call("kv/txn", request, OutcomeUnknownError)
-        return _decode(answer, TxnResponse, OutcomeUnknownError)
+        return await self._call("kv/txn", request, OutcomeUnknownError)
 
     async def compact(self, revision: int) -> None:
         """Forget what was replaced before a revision. Raises StoreError and Expired."""
@@ -253,7 +228,7 @@ class Client:
 
     async def watch(
         self, key: bytes, end: bytes, start: int
-    ) -> AsyncGenerator[WatchResponse, None]:
+    ) -> AsyncGenerator[Answer, None]:
         """Yield the responses of a watch, until none came for ``silence`` seconds.
 
         Raises StoreError.
@@ -273,11 +248,13 @@ class Client:
                 timeout=timeout,
             ) as answer:
                 async for text in answer.aiter_lines():
-                    line = _decode(text, _Line, StoreError)
+                    line = _decode(text, StoreError)
                     if line.error or answer.status_code != _OK:
-                        failure = line.error or _decode(text, _Failure, StoreError)
+                        failure = line.error
+                        if not isinstance(failure, Answer):
+                            failure = line
                         raise self._error_of(failure, 0, StoreError)
-                    yield line.result
+                    yield line.result or Answer()
         except httpx.ReadTimeout:
             # Nothing came for ``silence`` seconds, which is not an error.
             return
@@ -300,15 +277,15 @@ class Client:
         request: Mapping[str, Any],
         unknown: type[StoreError],
         revision: int = 0,
-    ) -> bytes:
+    ) -> Answer:
         """Make a call; ``unknown`` is raised where its outcome is not known."""
         headers = await self._credentials()
         answer = await self._post(method, request, unknown, headers)
         if answer.status_code == _OK:
-            return answer.content
-        failure = _Failure(message=answer.reason_phrase, code=_REJECTED[0])
+            return _decode(answer.content, unknown)
+        failure = Answer(message=answer.reason_phrase, code=_REJECTED[0])
         if "json" in answer.headers.get("content-type", ""):
-            failure = _decode(answer.content, _Failure, unknown)
+            failure = _decode(answer.content, unknown)
         raise self._error_of(failure, revision, unknown)
 
     async def _post(
@@ -358,17 +335,17 @@ class Client:
                 "password": self._endpoints.password(),
             }
             answer = await self._post("auth/authenticate", login, StoreError, {})
+            decoded = _decode(answer.content, StoreError)
             if answer.status_code != _OK:
-                raise StoreError(f"etcd: {_describe(answer.content)}")
-            self._token = _decode(answer.content, _Login, StoreError).token
+                raise StoreError(f"etcd: {decoded.text}")
+            self._token = decoded.token
         return {"authorization": self._token}
 
     def _error_of(
-        self, failure: _Failure, revision: int, unknown: type[StoreError]
+        self, failure: Answer, revision: int, unknown: type[StoreError]
     ) -> SmpError:
         """Make the error of a call that failed."""
-        code, message = failure.grpc_code or failure.code, failure.message
-        message = message or failure.error
+        code, message = failure.grpc_code or failure.code, failure.text
         if code in _FAILED:
             self._take_next()
         if code == _UNAUTHENTICATED:
@@ -384,9 +361,9 @@ class Client:
         return (StoreError if is_rejected else unknown)(f"etcd: {message}")
 
 
-def _decode(data: bytes | str, type_: type[T], unknown: type[StoreError]) -> T:
+def _decode(data: bytes | str, unknown: type[StoreError]) -> Answer:
     try:
-        return msgspec.json.decode(data, type=type_, strict=False)
+        return msgspec.json.decode(data, type=Answer, strict=False)
     except (msgspec.MsgspecError, UnicodeError) as error:
         raise unknown(f"etcd: {error}") from None
 
@@ -394,11 +371,6 @@ def _decode(data: bytes | str, type_: type[T], unknown: type[StoreError]) -> T:
 def _word(error: Exception) -> str:
     # Timeouts have no text.
     return f"etcd: {str(error) or type(error).__name__}"
-
-
-def _describe(data: bytes) -> str:
-    failure = _decode(data, _Failure, StoreError)
-    return failure.message or failure.error
 
 
 def _address(text: str) -> str:

@@ -12,7 +12,13 @@ from contextlib import aclosing
 from typing import Any, Final
 
 from smp.errors import SmpError
-from smp.server.store._etcd_client import Client, Endpoints, KeyValue, WatchEvent
+from smp.server.store._etcd_client import (
+    Answer,
+    Client,
+    Endpoints,
+    KeyValue,
+    WatchEvent,
+)
 from smp.server.store.base import HISTORY, PROGRESS, Batch, Store
 from smp.server.store.model import (
     ChangedError,
@@ -81,7 +87,7 @@ class EtcdStore(Store):
             )
             items.extend(self._stored(entry) for entry in response.kvs)
             # The further chunks come from the snapshot of the first one.
-            revision = revision or response.header.revision
+            revision = revision or response.revision
             remaining = response.count - len(response.kvs)
             if not remaining or (limit and len(items) == limit):
                 return Page(tuple(items), revision, remaining)
@@ -95,7 +101,7 @@ class EtcdStore(Store):
     async def revision(self) -> int:
         """Return the revision of the last write to etcd."""
         response = await self._client.range(self._progress_key)
-        return response.header.revision
+        return response.revision
 
     async def changes(self, since: int) -> AsyncGenerator[Batch, None]:
         """Follow every change after a revision."""
@@ -155,14 +161,14 @@ class EtcdStore(Store):
             [_put(key, b"%d" % revision)],
             [{"request_range": {"key": key}}],
         )
-        current = response.header.revision
+        current = response.revision
         if response.succeeded:
             # The first time it is not known what is old.
             if revision:
                 await self._client.compact(revision)
             return writes + 1, current
-        found = response.responses[0].response_range
-        return found.kvs[0].version if found and found.kvs else 0, current
+        found = _read(response).kvs
+        return found[0].version if found else 0, current
 
     async def _change(
         self, key: str, value: bytes | None, last: int, unchanged: Sequence[Stored]
@@ -184,11 +190,10 @@ class EtcdStore(Store):
             [{"request_range": {"key": name}}] if unchanged else [],
         )
         if response.succeeded:
-            return response.header.revision
-        for answer in response.responses:
-            found = answer.response_range
-            current = found.kvs[0].mod_revision if found and found.kvs else 0
-            if current == last:
+            return response.revision
+        if unchanged:
+            found = _read(response).kvs
+            if (found[0].mod_revision if found else 0) == last:
                 raise ChangedError
         return None
 
@@ -205,6 +210,11 @@ class EtcdStore(Store):
         before = self._stored(event.prev_kv) if event.prev_kv else None
         value = None if event.type == "DELETE" else new.value
         return change_event(new.key, value, new.revision, before)
+
+
+def _read(response: Answer) -> Answer:
+    """Return what the one operation of a transaction read."""
+    return response.responses[0]["response_range"]
 
 
 def _put(key: bytes, value: bytes = b"") -> dict[str, Any]:

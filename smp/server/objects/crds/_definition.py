@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from smp._values.codec import encode
-from smp._values.values import JSON, JSONObject, as_object
+from smp._values.values import JSON, JSONObject, as_object, as_text
 from smp.custom_resources import definition_violations, unchecked
 from smp.errors import SchemaError, bounded
 from smp.paths import Path
@@ -22,11 +22,11 @@ from smp.server.errors import (
     invalid,
     raise_invalid,
 )
-from smp.server.objects.crds._spec import Crd, Version, read
+from smp.server.objects.crds._status import complete_names
 from smp.server.objects.crds._union_rules import UNIONS, drop_unions, union_problems
 from smp.server.objects.crds._work import weight
 from smp.server.objects.crds.printer_columns import columns, is_supported
-from smp.server.objects.fields import value_at
+from smp.server.objects.fields import objects_in, strings_in, value_at
 from smp.server.objects.overlays import add_fitting_rows, check_kinds
 from smp.server.objects.resources import Resource, ScalePaths, api_version
 from smp.server.objects.tables.columns import Column
@@ -78,23 +78,24 @@ class Definition:
     and ``ignored`` what it should evaluate and cannot.
     """
 
-    def __init__(
-        self, crd: Crd, document: JSONObject, settings: SchemaSettings
-    ) -> None:
-        self.name: str = crd.metadata.name
-        malformed = tuple(_union_problems(crd)) if settings.unions else ()
+    def __init__(self, document: JSONObject, settings: SchemaSettings) -> None:
+        self.name: str = as_text(value_at(document, ("metadata", "name")))
+        spec = as_object(document.get("spec"))
+        versions = objects_in(spec.get("versions"))
+        malformed = tuple(_union_problems(document)) if settings.unions else ()
         evaluated = document
         # KEP-1027, Upgrade / Downgrade Strategy: with the feature off, "any schema
         # markers will appear in the schema, but not do anything".
         if malformed or not settings.unions:
             evaluated = drop_unions(document)
-        # A server takes a definition that serves nothing.
-        is_served = any(version.served for version in crd.spec.versions)
+        # A server takes a definition that serves nothing. Objects may be stored in a
+        # version that is not served.
+        served = [version for version in versions if version.get("served") is True]
         self.catalog: Catalog = Catalog({}, lambda _name: None)
-        if is_served:
+        if served:
             self.catalog = Catalog.from_crd(evaluated)
         ignored = [*map(str, malformed)]
-        self.warnings: tuple[str, ...] = tuple(_warnings(crd))
+        self.warnings: tuple[str, ...] = tuple(_warnings(spec))
         if settings.overlay:
             self.catalog, misfits = add_fitting_rows(
                 self.catalog, settings.overlay, settings.version
@@ -105,7 +106,7 @@ class Definition:
                 self.warnings = (*self.warnings, warning)
         self.ignored: tuple[str, ...] = tuple(ignored)
         # As an API server publishes them, with apiVersion, kind and metadata.
-        published = to_openapi(document) if is_served else {}
+        published = to_openapi(document) if served else {}
         schemas = as_object(value_at(published, ("components", "schemas")))
         if settings.overlay:
             schemas = {
@@ -114,13 +115,14 @@ class Definition:
                 )
                 for name, schema in schemas.items()
             }
-        self._versions: dict[str, DefinedVersion] = {}
-        for version in crd.spec.versions:
-            # Objects may be stored in a version that is not served.
-            if version.served:
-                self._versions[version.name] = _find_defined_version(
-                    crd, version, schemas
-                )
+        # The rules allow exactly one that is stored.
+        [stored] = [version for version in versions if version.get("storage") is True]
+        self._versions: dict[str, DefinedVersion] = {
+            as_text(version.get("name")): _find_defined_version(
+                spec, version, stored, schemas
+            )
+            for version in served
+        }
         self.resources: tuple[Resource, ...] = tuple(
             version.resource for version in self._versions.values()
         )
@@ -137,13 +139,12 @@ class Definition:
 
         Raises InvalidError, StatusError and DepthError.
         """
-        crd = read(document)
         judged = definition_violations(document, old, written=False)
         found = [violation for violation in judged if not violation.warning]
         if settings.unions:
-            found += _union_problems(crd)
+            found += _union_problems(document)
         raise_invalid(found)
-        return cls._checked(crd, document, settings)
+        return cls._checked(document, settings)
 
     @classmethod
     @bounded("the CustomResourceDefinition")
@@ -157,23 +158,21 @@ class Definition:
         one is malformed, all unions of the definition are ``ignored``. Raises
         InvalidError, StatusError and DepthError.
         """
-        crd = read(document)
         raise_invalid(definition_violations(document, written=False, rules=False))
-        return cls._checked(crd, document, settings)
+        return cls._checked(document, settings)
 
     @classmethod
-    def _checked(
-        cls, crd: Crd, document: JSONObject, settings: SchemaSettings
-    ) -> Definition:
+    def _checked(cls, document: JSONObject, settings: SchemaSettings) -> Definition:
         try:
-            definition = cls(crd, document, settings)
+            definition = cls(document, settings)
             # What is wrong with a type would otherwise be found by a request.
             check_kinds(definition.catalog)
         # The schema follows all rules of Kubernetes, and yet no catalog can be made of
         # it: list map keys without a list, for example.
         except SchemaError as error:
+            name = value_at(document, ("metadata", "name"))
             path = Path(("spec", "versions"))
-            raise InvalidError([invalid(path, crd.metadata.name, str(error))]) from None
+            raise InvalidError([invalid(path, name, str(error))]) from None
         return definition
 
     def version(self, name: str) -> DefinedVersion:
@@ -183,10 +182,15 @@ class Definition:
         return self._versions[name]
 
 
-def _union_problems(crd: Crd) -> Iterator[Violation]:
-    for index, version in enumerate(crd.spec.versions):
+def _union_problems(document: JSONObject) -> Iterator[Violation]:
+    versions = objects_in(value_at(document, ("spec", "versions")))
+    for index, version in enumerate(versions):
         path = Path(("spec", "versions", index, "schema", "openAPIV3Schema"))
-        yield from union_problems(version.schema.openapi, path)
+        yield from union_problems(_schema(version), path)
+
+
+def _schema(version: JSONObject) -> JSONObject:
+    return as_object(value_at(version, ("schema", "openAPIV3Schema")))
 
 
 def _add_unions_of_type(schema: JSONObject, document: JSON, load: Loader) -> JSONObject:
@@ -218,10 +222,10 @@ def _add_unions_of_type(schema: JSONObject, document: JSON, load: Loader) -> JSO
 
 
 def _find_defined_version(
-    crd: Crd, version: Version, schemas: JSONObject
+    spec: JSONObject, version: JSONObject, stored: JSONObject, schemas: JSONObject
 ) -> DefinedVersion:
     """Return a version, with its component out of those of all versions."""
-    resource = _resource(crd, version)
+    resource = _resource(spec, version, stored)
     kind: JSONObject = {
         "group": resource.group,
         "version": resource.version,
@@ -233,8 +237,6 @@ def _find_defined_version(
         for name, schema in schemas.items()
         if as_object(schema).get(_KINDS) == [kind]
     )
-    # The rules allow exactly one.
-    stored = next(version for version in crd.spec.versions if version.storage)
     # A definition has no schema of lists: all lists have the same one.
     list_schema: JSONObject = {
         "type": "object",
@@ -249,77 +251,71 @@ def _find_defined_version(
     }
     return DefinedVersion(
         resource=resource,
-        schema=version.schema.openapi or {},
-        storage=stored.schema.openapi or {},
-        subresources=_subresources(version),
-        weight=weight(version.schema.openapi or {}),
-        columns=columns(version.additional_printer_columns),
+        schema=_schema(version),
+        storage=_schema(stored),
+        subresources=as_object(version.get("subresources")),
+        weight=weight(_schema(version)),
+        columns=columns(objects_in(version.get("additionalPrinterColumns"))),
         components={name: schema, f"{name}List": list_schema},
     )
 
 
-def _subresources(version: Version) -> JSONObject:
-    """Return the subresources as a validator reads them."""
-    return as_object(msgspec.to_builtins(version.subresources))
-
-
-def _resource(crd: Crd, version: Version) -> Resource:
-    names = crd.spec.names
-    scale_paths = None
-    if scale := version.subresources.scale:
-        scale_paths = ScalePaths(
-            spec_replicas=_names_in(scale.spec_replicas_path),
-            status_replicas=_names_in(scale.status_replicas_path),
-            selector=_names_in(scale.label_selector_path),
-        )
-    storage_versions = [
-        api_version(crd.spec.group, version.name)
-        for version in crd.spec.versions
-        if version.storage
-    ]
+def _resource(spec: JSONObject, version: JSONObject, stored: JSONObject) -> Resource:
+    names, group = complete_names(spec), as_text(spec.get("group"))
+    subresources = as_object(version.get("subresources"))
+    scale = subresources.get("scale")
     return Resource(
-        group=crd.spec.group,
-        version=version.name,
-        kind=names.kind,
-        plural=names.plural,
-        namespaced=crd.spec.scope == "Namespaced",
-        singular=names.singular,
-        list_kind=names.list_kind,
-        short_names=names.short_names,
-        categories=names.categories,
-        status=version.subresources.status is not None,
-        scale=scale_paths,
-        # The rules allow exactly one.
-        storage_api_version=storage_versions[0],
+        group=group,
+        version=as_text(version.get("name")),
+        kind=as_text(names.get("kind")),
+        plural=as_text(names.get("plural")),
+        namespaced=spec.get("scope") == "Namespaced",
+        singular=as_text(names.get("singular")),
+        list_kind=as_text(names.get("listKind")),
+        short_names=tuple(strings_in(names.get("shortNames"))),
+        categories=tuple(strings_in(names.get("categories"))),
+        status=subresources.get("status") is not None,
+        scale=_scale_paths(scale) if isinstance(scale, dict) else None,
+        storage_api_version=api_version(group, as_text(stored.get("name"))),
         custom=True,
-        reading_schema=b"" if version.storage else encode(version.schema.openapi or {}),
+        reading_schema=b"" if version is stored else encode(_schema(version)),
         selectable_fields=tuple(
-            [field.json_path.removeprefix(".") for field in version.selectable_fields]
+            as_text(field.get("jsonPath")).removeprefix(".")
+            for field in objects_in(version.get("selectableFields"))
         ),
     )
 
 
-def _names_in(path: str) -> tuple[str, ...]:
-    """Return the names in a path of a scale (Go: splitReplicasPath)."""
-    return tuple(path.removeprefix(".").split(".")) if path else ()
+def _scale_paths(scale: JSONObject) -> ScalePaths:
+    """Return the names in the paths of a scale (Go: splitReplicasPath)."""
+
+    def names_in(field: str) -> tuple[str, ...]:
+        path = as_text(scale.get(field))
+        return tuple(path.removeprefix(".").split(".")) if path else ()
+
+    return ScalePaths(
+        spec_replicas=names_in("specReplicasPath"),
+        status_replicas=names_in("statusReplicasPath"),
+        selector=names_in("labelSelectorPath"),
+    )
 
 
-def _warnings(crd: Crd) -> Iterator[str]:
+def _warnings(spec: JSONObject) -> Iterator[str]:
     """Yield the parts of a definition that this server does not evaluate."""
-    if crd.spec.conversion.strategy == "Webhook":
+    if value_at(spec, ("conversion", "strategy")) == "Webhook":
         place = Path(("spec", "conversion", "strategy"))
         yield (
             f"{place}: this server calls no webhooks; its versions differ by"
             " apiVersion and by what their schemas know"
         )
-    for index, version in enumerate(crd.spec.versions):
+    for index, version in enumerate(objects_in(spec.get("versions"))):
         path = Path(("spec", "versions", index))
-        schema = version.schema.openapi or {}
         # Rules in the Common Expression Language need a package that evaluates them.
-        if missing := unchecked(schema):
+        if missing := unchecked(_schema(version)):
             yield f"{path / 'schema' / 'openAPIV3Schema'}: {missing}"
-        for number, column in enumerate(version.additional_printer_columns):
+        shown = objects_in(version.get("additionalPrinterColumns"))
+        for number, column in enumerate(shown):
             # Kubernetes evaluates more of JSONPath than this server does.
-            if not is_supported(column.json_path):
+            if not is_supported(as_text(column.get("jsonPath"))):
                 place = path / "additionalPrinterColumns" / number / "jsonPath"
                 yield f"{place}: not supported by this server, the column stays empty"

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from smp._values.values import JSON, JSONObject, as_list, as_object
-from smp.server.objects.crds._spec import Names, read
-from smp.server.objects.fields import objects_in, value_at
+from smp._values.values import JSON, JSONObject, as_list, as_object, as_text
+from smp.server.objects.fields import objects_in, strings_in, value_at
 from smp.server.objects.metadata import timestamp
 from smp.server.objects.resources import Resources
 
@@ -23,35 +22,22 @@ def set_status(
     """Return a CustomResourceDefinition as a server stores it.
 
     Its names are completed and its status is set. Names that another one of the
-    resources has are not accepted; then a new definition is not established. Raises
-    StatusError and DepthError.
+    resources has are not accepted; then a new definition is not established.
     """
-    crd = read(document)
+    spec = as_object(document.get("spec"))
     old = as_object(document.get("status"))
-    names: JSONObject = {
-        "plural": crd.spec.names.plural,
-        "singular": crd.spec.names.singular,
-        "kind": crd.spec.names.kind,
-        "listKind": crd.spec.names.list_kind,
-    }
-    if crd.spec.names.short_names:
-        names["shortNames"] = [*crd.spec.names.short_names]
-    if crd.spec.names.categories:
-        names["categories"] = [*crd.spec.names.categories]
-    conflict = _find_conflict(crd.spec.names, crd.spec.group, resources)
+    names = complete_names(spec)
+    conflict = _find_conflict(names, as_text(spec.get("group")), resources)
 
     # Names that were accepted before stay accepted while the new ones are not.
     accepted: JSON = as_object(old.get("acceptedNames")) if conflict else names
 
     # Objects may still be stored in versions that were storage versions before: a
     # version stays in the list until the administrator removes it.
-    stored: list[JSON] = []
-    for version in as_list(old.get("storedVersions")):
-        if str(version) not in stored:
-            stored.append(str(version))
-    for defined in crd.spec.versions:
-        if defined.storage and defined.name not in stored:
-            stored.append(defined.name)
+    stored: list[JSON] = [*dict.fromkeys(map(str, as_list(old.get("storedVersions"))))]
+    for version in objects_in(spec.get("versions")):
+        if version.get("storage") is True and version.get("name") not in stored:
+            stored.append(version.get("name"))
 
     status: JSONObject = {
         "acceptedNames": accepted,
@@ -59,12 +45,27 @@ def set_status(
         "storedVersions": stored,
     }
     # An API server stores the default of the conversion, too.
-    spec: JSONObject = {
-        "conversion": {"strategy": "None"},
-        **as_object(document.get("spec")),
-        "names": names,
-    }
+    spec = {"conversion": {"strategy": "None"}, **spec, "names": names}
     return {**document, "spec": spec, "status": status}
+
+
+def complete_names(spec: JSONObject) -> JSONObject:
+    """Return the names of a definition with those that it leaves out.
+
+    Go: SetDefaults_CustomResourceDefinitionSpec in pkg/apis/apiextensions/v1.
+    """
+    names = as_object(spec.get("names"))
+    kind = as_text(names.get("kind"))
+    completed: JSONObject = {
+        "plural": names.get("plural"),
+        "singular": names.get("singular") or kind.lower(),
+        "kind": kind,
+        "listKind": names.get("listKind") or f"{kind}List",
+    }
+    for name in ("shortNames", "categories"):
+        if names.get(name):
+            completed[name] = names[name]
+    return completed
 
 
 def is_established(document: JSONObject) -> bool:
@@ -76,7 +77,7 @@ def is_established(document: JSONObject) -> bool:
 
 
 def _find_conflict(
-    defined: Names, group: str, resources: Resources
+    defined: JSONObject, group: str, resources: Resources
 ) -> tuple[str, str] | None:
     """Return the first name that another resource of the group has, or None.
 
@@ -86,18 +87,19 @@ def _find_conflict(
     taken_kinds: set[str] = set()
     for other in resources:
         # A resource with the same plural name is the one that is defined here.
-        if other.group == group and other.plural != defined.plural:
+        if other.group == group and other.plural != defined["plural"]:
             taken_names |= {other.plural, other.singular, *other.short_names}
             taken_kinds |= {other.kind, other.list_kind}
     # Names and kinds are looked up in the whole group, in every version.
-    for reason, names, taken in (
-        ("SingularConflict", (defined.singular,), taken_names),
-        ("ShortNamesConflict", defined.short_names, taken_names),
-        ("KindConflict", (defined.kind,), taken_kinds),
-        ("ListKindConflict", (defined.list_kind,), taken_kinds),
-        ("PluralConflict", (defined.plural,), taken_names),
+    for reason, field, taken in (
+        ("SingularConflict", "singular", taken_names),
+        ("ShortNamesConflict", "shortNames", taken_names),
+        ("KindConflict", "kind", taken_kinds),
+        ("ListKindConflict", "listKind", taken_kinds),
+        ("PluralConflict", "plural", taken_names),
     ):
-        for name in names:
+        names = defined.get(field)
+        for name in [names] if isinstance(names, str) else strings_in(names):
             if name in taken:
                 return reason, f'"{name}" is already in use'
     return None

@@ -25,9 +25,17 @@ from typing import Final, TypeAlias
 import msgspec
 
 from smp._values import codec
-from smp._values.values import ABSENT, JSON, Absent, JSONObject, as_list, printed, same
+from smp._values.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    JSONObject,
+    as_list,
+    as_text,
+    printed,
+    same,
+)
 from smp.errors import SmpError
-from smp.server.objects.crds._spec import PrinterColumn
 from smp.server.objects.tables.columns import NAME, Column, time_since
 
 # Finds the first value at a path.
@@ -157,12 +165,14 @@ def _step(term: re.Match[str]) -> Step:
 
 
 # A definition without columns gets this one after the name.
-_AGE: Final = PrinterColumn(
-    name="Age", type="date", json_path=".metadata.creationTimestamp"
-)
+_AGE: Final[JSONObject] = {
+    "name": "Age",
+    "type": "date",
+    "jsonPath": ".metadata.creationTimestamp",
+}
 
 
-def columns(defined: Iterable[PrinterColumn]) -> tuple[Column, ...]:
+def columns(defined: Iterable[JSONObject]) -> tuple[Column, ...]:
     """Return the columns of a table: the name and the defined ones."""
     # The name is always the first column.
     shown = tuple(defined) or (_AGE,)
@@ -178,8 +188,9 @@ def is_supported(json_path: str) -> bool:
     return True
 
 
-def _column(column: PrinterColumn) -> Column:
-    json_path = column.json_path
+def _column(column: JSONObject) -> Column:
+    json_path = as_text(column.get("jsonPath"))
+    type_, priority = as_text(column.get("type")), column.get("priority")
     # An unsupported path gives a warning where the definition is read.
     find = value_finder(json_path) if is_supported(json_path) else None
 
@@ -188,15 +199,15 @@ def _column(column: PrinterColumn) -> Column:
         # A path that leads to no value leaves the cell empty, as null does.
         if value is None or isinstance(value, Absent):
             return None
-        return _cell_value(value, column.type, now)
+        return _cell_value(value, type_, now)
 
     return Column(
-        name=column.name,
+        name=as_text(column.get("name")),
         cell=cell,
-        type=column.type,
-        priority=column.priority,
-        format=column.format,
-        description=column.description
+        type=type_,
+        priority=priority if isinstance(priority, int) else 0,
+        format=as_text(column.get("format")),
+        description=as_text(column.get("description"))
         or f"Custom resource definition column (in JSONPath format): {json_path}",
     )
 
