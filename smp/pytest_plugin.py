@@ -31,7 +31,7 @@ import pytest
 from smp._values.extras import extra_hint
 
 if TYPE_CHECKING:
-    from smp.cases._items import CaseFile
+    from smp.cases.pytest_items import CaseFile
 
 _DIRECTORIES: Final = pytest.StashKey[tuple[Path, ...]]()
 _UPDATED: Final = pytest.StashKey[list[str]]()
@@ -119,7 +119,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CaseFile |
     is_named = any(file_path.is_relative_to(directory) for directory in named)
     if not is_named and not _has_schema(file_path.parent):
         return None
-    from smp.cases._items import CaseFile  # noqa: PLC0415  # see above
+    from smp.cases.pytest_items import CaseFile  # noqa: PLC0415  # see above
 
     updated = parent.config.stash[_UPDATED]
     return CaseFile.from_parent(parent, path=file_path, updated=updated)

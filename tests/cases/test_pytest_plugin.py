@@ -13,7 +13,7 @@ import pytest
 
 import smp.cases
 from smp import pytest_plugin
-from smp.cases import _items
+from smp.cases import pytest_items
 from tests.support.paths import DATA, ROOT, SPEC_CASES
 
 pytest_plugins = ["pytester"]
@@ -200,7 +200,7 @@ def test_a_defect_shows_its_traceback(
     def broken(_case: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(_items, "run", broken)
+    monkeypatch.setattr(pytest_items, "run", broken)
     write(pytester, {"case.schema.json": SCHEMA, "a.yaml": PASSING})
     run(pytester).stdout.fnmatch_lines(["*raise ZeroDivisionError"])
 

@@ -20,8 +20,8 @@ OBJECT = {
     "spec": {"replicas": 1},
 }
 LATER = """
-base64 click deepdiff difflib importlib.resources json jsonpatch jsonpointer
-multiprocessing pathlib shutil smp.cli._report smp.documents._scalars
+base64 click deepdiff difflib importlib.resources jsonpatch jsonpointer
+multiprocessing pathlib shutil smp.cli._report
 smp.schema.sources.openapi tempfile tree_sitter urllib.parse yaml zipfile
 """
 HEAVY = (
