@@ -14,7 +14,7 @@ from smp.cli._drift_records import Record
 from smp.cli._errors import CommandFailure
 from smp.cli._identity import identity_of
 from smp.cli._inputs import Inputs
-from smp.cli._live import connect
+from smp.cli._live import connect, kind_of, read_definitions
 from smp.cli._options import CommandSettings
 from smp.documents import Document
 from smp.errors import SmpError
@@ -36,6 +36,8 @@ class LiveCluster:
         keywords: dict[str, Any] = {}
         if settings.namespace:
             keywords["namespace"] = settings.namespace
+        self._settings = settings
+        self._defined: set[tuple[str, str]] = set()
         context = path.partition(":")[2]
         self._cluster = connect(asdict(settings), context, **keywords)
         # What extra objects are looked for among, and what is not extra.
@@ -61,6 +63,7 @@ class LiveCluster:
                     failure = CommandFailure(error, None, record.label)
                     self._inputs.problems.append(failure)
                     yield _unknown(record, error)
+        self._read_definitions(manifests)
         for record, live in zip(desired, found, strict=True):
             _cluster, group, kind, _name = record.key
             # A manifest without a namespace is for that of the context.
@@ -81,7 +84,9 @@ class LiveCluster:
         Raises ApiError.
         """
         namespace = "" if is_everywhere else None
-        for found in self._cluster.drift(namespace=namespace, selector=selector):
+        drifts = self._cluster.drift(namespace=namespace, selector=selector)
+        self._read_definitions([found.item.object for found in drifts])
+        for found in drifts:
             if found.live is not None and found.error is None:
                 place = f"{self._path}: last-applied"
                 self._gaps.hear("")
@@ -89,6 +94,12 @@ class LiveCluster:
                     record_of(found.item.object, "", place),
                     record_of(found.live, "", self._path),
                 )
+
+    def _read_definitions(self, objects: list[JSONObject]) -> None:
+        """Read the definitions of kinds that were not met before."""
+        new = [obj for obj in objects if kind_of(obj) not in self._defined]
+        self._defined |= {kind_of(obj) for obj in new}
+        read_definitions(self._cluster, new, self._inputs, self._settings)
 
     def others(self) -> Iterator[Record]:
         """List the kinds and namespaces of the manifests: what no manifest is about.

@@ -192,7 +192,7 @@ class Comparer:
         additions: bool = False,
         all_rows: bool = False,
     ) -> None:
-        self._catalog = catalog
+        self.catalog: Catalog = catalog
         self._rules = rules
         self._show_secrets = show_secrets
         self._additions = additions
@@ -278,7 +278,7 @@ class Comparer:
             columns["cluster"] = [pair.record.cluster for pair in batch]
             compared = load_fleet().compare(
                 pa.RecordBatch.from_pydict(columns, pa.schema(types.items())),
-                catalog=self._catalog,
+                catalog=self.catalog,
                 rules=self._rules,
                 show_secrets=self._show_secrets,
                 additions=self._additions,

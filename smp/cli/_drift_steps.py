@@ -18,6 +18,7 @@ import threading
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
+from hashlib import blake2b
 from itertools import islice
 from typing import Any, Final
 
@@ -56,13 +57,14 @@ from smp.cli._exit_codes import Tally
 from smp.cli._inputs import STDIN
 from smp.cli._interrupts import Interruption
 from smp.cli._live import CLUSTER, is_cluster
-from smp.cli._options import CommandSettings
+from smp.cli._options import CommandSettings, Schemas
 from smp.cli._status_line import RunProgress
 from smp.cli._workers import WorkerPool
 from smp.errors import SmpError
 
 # Manifests whose live objects are asked for at a time.
 _ASKED: Final = 100
+_DIGEST: Final = 16
 _NO_PAIRS: Final = "no object found"
 # So many objects are read before what takes no part is named.
 _NAMED: Final = 1000
@@ -163,6 +165,10 @@ class DriftRun:
         self._parts = workers.worker.parts
         self._interruption = interruption
         self.history: History | None = None
+        # What describes kinds, also those that a live cluster defines.
+        self.schemas: Schemas | None = None
+        # Processes get the definitions of a cluster, which are known at the end.
+        self._is_live = False
         self.all_rows: bool = False
         # Whether what was applied is looked for in all namespaces.
         self.is_everywhere: bool = False
@@ -215,6 +221,7 @@ class DriftRun:
                 self._add(found, is_desired=False)
             return
         # What is live is asked for where a manifest says that there is something.
+        self._is_live = True
         source = LiveCluster(live, self._inputs, self._gaps, self._settings)
         if not sides.paths:
             selector = self._settings.selector
@@ -226,6 +233,19 @@ class DriftRun:
             self._add(some, is_desired=True)
         if extra:
             self._add(source.others(), is_desired=False)
+        self._take_definitions()
+
+    def _take_definitions(self) -> None:
+        """Judge by the definitions of the cluster, which were read with its objects."""
+        comparer = self._workers.worker.comparer
+        hashed = blake2b(self._known.salt, digest_size=_DIGEST)
+        for entry in self._inputs.definitions:
+            hashed.update(self._inputs.data_of(entry))
+        comparer.salt = self._known.salt = hashed.digest()
+        if self.schemas is not None:
+            comparer.catalog = self.schemas.catalog_with_inputs
+        self._is_live = False
+        self._expect()
 
     def _manifests(self, files: Iterable[SideFile]) -> Iterator[Record]:
         for file in files:
@@ -259,7 +279,7 @@ class DriftRun:
 
         They load what they need while this one still reads.
         """
-        if self._size >= LARGE:
+        if self._size >= LARGE and not self._is_live:
             self._workers.start()
 
     def _read_files(self, files: list[SideFile]) -> None:

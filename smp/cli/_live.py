@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import asdict
 
 from smp._values.api_objects import drop_managed_fields
-from smp._values.values import JSONObject
-from smp.cli._errors import CommandFailure, UsageError
+from smp._values.values import JSONObject, as_text
+from smp.cli._errors import CommandFailure, UsageError, printable, report
 from smp.cli._identity import identity_of
 from smp.cli._inputs import Inputs
 from smp.cli._objects import Entry, Listing, numbered
 from smp.cli._options import CommandSettings
 from smp.documents import dump_json
-from smp.errors import ObjectError
+from smp.errors import ObjectError, SmpError
+from smp.schema.catalog import kubernetes
 
 if TYPE_CHECKING:
     from smp.cluster import Cluster
@@ -113,7 +114,8 @@ def live_objects(
 ) -> dict[int, Entry]:
     """Read the live objects of manifests, by the numbers of their entries.
 
-    Raises ConfigurationError and ApiError.
+    The definitions of their kinds are read as well, for ``inputs``. Raises
+    ConfigurationError and ApiError.
     """
     objects: dict[int, JSONObject] = {}
     for entry in entries:
@@ -129,6 +131,7 @@ def live_objects(
     connected = connect(asdict(settings), context, **keywords)
     found: dict[int, Entry] = {}
     lives = connected.get_all([*objects.values()])
+    read_definitions(connected, objects.values(), inputs, settings)
     for number, obj in zip(objects, lives, strict=True):
         if obj is not None:
             live = obj if has_managers else drop_managed_fields(obj)
@@ -136,6 +139,38 @@ def live_objects(
             source = f"the {cluster}"
             found[number] = Entry(identity_of(live), source, 1, 0, len(data), data)
     return found
+
+
+def kind_of(obj: JSONObject) -> tuple[str, str]:
+    """Return apiVersion and kind of an object."""
+    return as_text(obj.get("apiVersion")), as_text(obj.get("kind"))
+
+
+def read_definitions(
+    cluster: Cluster,
+    objects: Iterable[JSONObject],
+    inputs: Inputs,
+    settings: CommandSettings,
+) -> None:
+    """Read the definitions of custom resources from their cluster.
+
+    They count as definitions among the inputs do. What cannot be read is a warning.
+    """
+    kinds = dict.fromkeys(map(kind_of, objects))
+    bundled = frozenset(kubernetes(settings.kubernetes).kinds())
+    custom = [place for place in kinds if place not in bundled]
+    entries: list[Entry] = []
+    for place, found in cluster.definitions(custom).items() if custom else ():
+        if isinstance(found, SmpError):
+            # A kind that the cluster lacks is told where its objects are read.
+            if found.code != "no-kind-match":
+                text = f"{' '.join(place)}: its definition cannot be read: {found}"
+                report(printable(f"smp: warning: {text}"))
+            continue
+        data = dump_json(found).encode()
+        entries.append(Entry(identity_of(found), "", 1, 0, len(data), data))
+    # One among the manifests is what the cluster will have: the last one counts.
+    inputs.definitions[:0] = entries
 
 
 def in_place_of(

@@ -255,7 +255,7 @@ class Schemas:
         """Yield what cannot be checked of the definitions of some kinds, in order."""
         for api_version, kind in sorted(kinds):
             with suppress(UnknownKindError):
-                schema = self.catalog.schema(api_version, kind)
+                schema = self.catalog_with_inputs.schema(api_version, kind)
                 if text := self.unchecked_of(schema):
                     yield text
 
@@ -268,13 +268,18 @@ class Schemas:
         # that an invalid one does not matter to the other objects.
         with suppress(UnknownKindError):
             return self._definitions.schema_of(self.catalog, obj.value)
+        return self._definitions.schema_of(self.catalog_with_inputs, obj.value)
+
+    @property
+    def catalog_with_inputs(self) -> Catalog:
+        """The catalog with the definitions among the inputs; they are read once."""
         if self._catalog_with_inputs is None:
             # One that cannot be read is reported as an object of the input.
             documents = self._inputs.loaded_definitions()
             described = self._definitions.catalog_of(documents, [])
             # The last catalog wins: what an option describes keeps that description.
             self._catalog_with_inputs = described.merged(self.catalog)
-        return self._definitions.schema_of(self._catalog_with_inputs, obj.value)
+        return self._catalog_with_inputs
 
 
 def _from_openapi(inputs: Inputs, path: str, sources: Sources | None) -> Catalog:

@@ -119,6 +119,7 @@ def run_drift(  # noqa: PLR0913  # its options
         ) as workers,
     ):
         run = DriftRun(inputs, gaps, settings, totals, workers, interruption)
+        run.schemas = schemas
         run.all_rows = all_rows
         run.is_everywhere = all_namespaces
         run.history = None if git is None else History(git, inputs)

@@ -114,8 +114,10 @@ def run_lint(  # the options of the command
         inputs.close()
         for text in composition.end():
             write(text)
+    # With --live the findings are of the cluster, and not of the files.
+    files = () if live else paths
     inputs.problems += [
-        CommandFailure(error) for error in tally.missing_objects(paths, inputs)
+        CommandFailure(error) for error in tally.missing_objects(files, inputs)
     ]
     for failure in inputs.new_problems():
         tally.failed += 1

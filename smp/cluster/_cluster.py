@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import Any, Generic, Literal, Self, TypedDict, TypeVar, Unpack
@@ -191,6 +191,22 @@ class _Plans(ABC, Generic[TransportT]):
         target = yield from self._session().target(items[0])
         return (yield from target.read())
 
+    def _definitions(
+        self, kinds: Iterable[tuple[str, str]]
+    ) -> Plan[dict[tuple[str, str], dict[str, Any] | SmpError]]:
+        session = self._session()
+        found: dict[tuple[str, str], dict[str, Any] | SmpError] = {}
+        for place in kinds:
+            try:
+                resource = yield from session.discovery.resource(*place)
+                definition = yield from session.schemas.definition(resource)
+            except SmpError as error:
+                found[place] = error
+                continue
+            if definition:
+                found[place] = definition
+        return found
+
     def _wait(self, objects: Objects, timeout: float | None) -> Plan[list[Waited]]:
         session = self._session()
         plans = [session.target(item) for item in _items(objects)]
@@ -362,6 +378,15 @@ class Cluster(_Plans[drive.Transport]):
         """
         return self._run(self._get(objects))
 
+    def definitions(
+        self, kinds: Iterable[tuple[str, str]]
+    ) -> dict[tuple[str, str], dict[str, Any] | SmpError]:
+        """Return the CustomResourceDefinitions of kinds: apiVersion and kind.
+
+        A kind without one is left out; of one that cannot be asked for there is why.
+        """
+        return self._run(self._definitions(kinds))
+
     def wait(self, objects: Objects, *, timeout: float | None = None) -> list[Waited]:
         """Wait until objects are ready, for at most some seconds.
 
@@ -465,6 +490,12 @@ class AsyncCluster(_Plans[drive.AsyncTransport]):
     async def get_all(self, objects: Objects) -> list[dict[str, Any] | None]:
         """Return the live object of each manifest; see Cluster.get_all."""
         return await self._run(self._get(objects))
+
+    async def definitions(
+        self, kinds: Iterable[tuple[str, str]]
+    ) -> dict[tuple[str, str], dict[str, Any] | SmpError]:
+        """Return the definitions of kinds; see Cluster.definitions."""
+        return await self._run(self._definitions(kinds))
 
     async def wait(
         self,

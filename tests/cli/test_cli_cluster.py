@@ -49,6 +49,41 @@ kind: Namespace
 metadata: {name: shop}
 """
 
+DEFINITION = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: orders.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Order, plural: orders, shortNames: [ord]}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              count: {type: integer, maximum: 9}
+              items:
+                type: array
+                x-kubernetes-list-type: map
+                x-kubernetes-list-map-keys: [name]
+                items:
+                  type: object
+                  required: [name]
+                  properties: {name: {type: string}, size: {type: integer}}
+"""
+ORDER = """
+apiVersion: example.com/v1
+kind: Order
+metadata: {name: one}
+spec: {count: 1, items: [{name: a}]}
+"""
 POLICIES = """
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
@@ -542,6 +577,44 @@ class TestLive:
         assert {request.method for request in api.requests} == {"GET"}
         smp("delete", "-f", written(POLICIES))
         assert run("lint", new, "--policies", "cluster").exit_code == 2
+
+    def test_definitions_are_those_of_the_cluster(
+        self, smp: Smp, api: KubernetesApi
+    ) -> None:
+        assert smp("apply", "-f", written(DEFINITION, ORDER)).exit_code == 0
+        assert smp("wait", "-f", "manifests.yaml", "--timeout", "9s").exit_code == 0
+        too_many = written(ORDER.replace("count: 1", "count: 10"))
+        api.clear_requests()
+        refused = "less than or equal to 9"
+        live = ("--live", "cluster")
+        said = {
+            "apply": run("apply", "-f", too_many, *live, "-o", "report"),
+            "diff": run("diff", too_many, *live, "-o", "report"),
+            "explain": run("explain", "-f", too_many, *live),
+            "drift": run("drift", "-f", too_many, *live, "--format", "ndjson"),
+        }
+        # The elements of the list are merged by the key that the definition names.
+        patch = '{"spec": {"items": [{"name": "b", "size": 2}]}}'
+        patched = run("patch", "-f", too_many, *live, "-p", patch)
+        assert "name: a" in patched.stdout, patched.stderr
+        by_name = ("--include-kind", "ord")
+        assert "Order" in run("blame", too_many, *live, *by_name).stdout
+        smp("apply", "-f", written(DEFINITION.replace("maximum: 9", "maximum: 0")))
+        said["lint"] = run("lint", written(ORDER), *live, "--as", "manifest")
+        missed = [
+            name
+            for name, ran in said.items()
+            if (refused if name != "lint" else "equal to 0")
+            not in ran.stdout + ran.stderr
+        ]
+        assert not missed, {name: said[name] for name in missed}
+        # Those of an option, and those among the manifests, come before.
+        written(ORDER.replace("count: 1", "count: 10"))
+        Path("other.yaml").write_text(DEFINITION.replace("maximum: 9", "maximum: 5"))
+        described = run("apply", "-f", too_many, *live, "--crd", "other.yaml")
+        assert "equal to 5" in described.stdout + described.stderr
+        both = run("apply", "-f", too_many, "-f", "other.yaml", *live)
+        assert "equal to 5" in both.stdout + both.stderr
 
     def test_a_server_side_apply_goes_by_the_managed_fields(self, smp: Smp) -> None:
         smp("apply", "-f", written(CONFIG), "--server-side", "--field-manager", "me")

@@ -121,20 +121,14 @@ class ClusterSchemas:
         """
         if not known.schema.is_custom:
             return known, ""
-        name = resource.qualified
+        is_first = resource.qualified not in self._definitions
         unchecked = ""
-        is_first = name not in self._definitions
-        if is_first:
-            self._definitions[name] = {}
-            request = PlannedRequest("GET", f"{_DEFINITIONS}/{name}", (), (_ACCEPT,))
-            answer = yield from exchange(request)
-            # An aggregated API server has kinds without a definition.
-            if not is_not_found(answer):
-                try:
-                    self._definitions[name] = object_of(answer)
-                except SmpError as error:
-                    unchecked = f"its definition cannot be read: {error}"
-        structural = structural_schemas([*filter(None, [self._definitions[name]])])
+        try:
+            definition = yield from self.definition(resource)
+        except SmpError as error:
+            definition = self._definitions[resource.qualified] = {}
+            unchecked = f"its definition cannot be read: {error}"
+        structural = structural_schemas([definition] if definition else [])
         found = structural.get((resource.api_version, resource.kind))
         if found is None:
             return known, unchecked
@@ -151,6 +145,20 @@ class ClusterSchemas:
         if is_first:
             unchecked = str(custom_resources.unchecked(found.schema) or "")
         return msgspec.structs.replace(known, judging=judging), unchecked
+
+    def definition(self, resource: DiscoveredResource) -> Plan[JSONObject]:
+        """Return the definition of a kind: it is read once, and empty without one.
+
+        Raises what ``send`` raises.
+        """
+        name = resource.qualified
+        if name not in self._definitions:
+            request = PlannedRequest("GET", f"{_DEFINITIONS}/{name}", (), (_ACCEPT,))
+            answer = yield from exchange(request)
+            # An aggregated API server has kinds without a definition.
+            found = {} if is_not_found(answer) else object_of(answer)
+            self._definitions[name] = found
+        return self._definitions[name]
 
     def forget(self) -> None:
         """Ask for the list of documents again, as kinds were defined just now."""
