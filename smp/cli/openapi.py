@@ -69,7 +69,6 @@ def generate(*, paths: tuple[str, ...], profile: str, version: str, output: str)
     # Only this command needs the Go grammar, which is an extra.
     try:
         golang: Any = import_module("smp.schema.sources.golang")
-        files: Any = import_module("smp.schema.sources.golang.files")
     except ImportError as error:
         raise SchemaError(
             f"Go types need the package {error.name!r}",
@@ -78,7 +77,7 @@ def generate(*, paths: tuple[str, ...], profile: str, version: str, output: str)
         ) from None
     unpublished: list[str] = []
     document = golang.generate(
-        files.read_sources(paths), profile=profile, unpublished=unpublished
+        golang.read_sources(paths), profile=profile, unpublished=unpublished
     )
     if version == "v2":
         document = to_v2(document).document

@@ -52,26 +52,32 @@ def read_rules(data: bytes | str, *, source: str = "rules") -> Rules:
     Raises DocumentError with the line, the path and the code ``invalid-rules``; for
     what is neither YAML nor JSON, with the code of that.
     """
+    # Only rules in a file need this; it is an eighth of what smp.compare would load.
+    from smp.documents import (  # noqa: PLC0415  # see above
+        MAX_BYTES,
+        chunks,
+        positions,
+        read_one,
+    )
+
     # What is not Unicode is found where the text is read.
     text = data.encode(errors="surrogatepass") if isinstance(data, str) else data
-    return _File(text, source).rules()
+    value = read_one(text, source=source).value
+    parts = chunks(BytesIO(text), source, MAX_BYTES)
+    places = next(document for part in parts for document in positions(part))
+    return _File(source, places).rules(value)
 
 
 class _File:
-    """A text with rules, and the place of each value in it."""
+    """The place of each value in a file with rules."""
 
-    def __init__(self, data: bytes, source: str) -> None:
-        self._data = data
+    def __init__(self, source: str, places: Positions) -> None:
         self._source = source
-        self._positions: Positions | None = None
+        self._places = places
 
-    def rules(self) -> Rules:
-        """Read all rules."""
-        # Only rules in a file need it; it is an eighth of what smp.compare would load.
-        from smp.documents import read_one  # noqa: PLC0415  # see above
-
+    def rules(self, value: JSON) -> Rules:
+        """Return all rules that the value of the file has."""
         root = Path()
-        value = read_one(self._data, source=self._source).value
         document = self._object(value, root, _FILE)
         version = document.get("version")
         # True is an integer to Python.
@@ -112,7 +118,7 @@ class _File:
             names=self._texts(value, path, "names"),
             labels=self._selector(value, path),
             source=self._source,
-            line=self._line_of(path),
+            line=self._places.of(path).line,
         )
 
     def _date(self, value: JSONObject, path: Path, name: str) -> date | None:
@@ -213,20 +219,6 @@ class _File:
                 self._refuse(f"unknown member {name!r}", path / name, hint=hint)
         return value
 
-    def _line_of(self, path: Path) -> int:
-        if self._positions is None:
-            # As in rules().
-            from smp.documents import (  # noqa: PLC0415  # see above
-                MAX_BYTES,
-                chunks,
-                positions,
-            )
-
-            parts = chunks(BytesIO(self._data), self._source, MAX_BYTES)
-            found = [document for part in parts for document in positions(part)]
-            self._positions = found[0]
-        return self._positions.of(path).line
-
     def _refuse(self, problem: str, path: Path, *, hint: str = "") -> Never:
         raise DocumentError(
             problem,
@@ -234,5 +226,5 @@ class _File:
             path=path,
             hint=hint,
             source=self._source,
-            line=self._line_of(path),
+            line=self._places.of(path).line,
         )

@@ -25,7 +25,6 @@ This module is compiled with mypyc (hatch_build.py).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from smp._values.last_applied import LAST_APPLIED
@@ -53,14 +52,13 @@ from smp.comparison._meanings import TypeNormalizer
 from smp.comparison._normalizers import key_of_value
 from smp.comparison._reach import Reach
 from smp.comparison._rules import Rule
-from smp.errors import SmpError
 from smp.paths import Path
 from smp.schema.model import ListType, Schema, Type
 from smp.schema.sides import Pairing, Roles, Sides
 from smp.schema.walk import identifying_keys, key_of
 
 if TYPE_CHECKING:
-    from smp.managed_fields import Owner
+    from smp.comparison._trust import FieldTrust
 
 # What a server, or kubectl apply, sets in each object that it stores.
 SERVER_RULE: Final = Rule(
@@ -159,7 +157,7 @@ class ComparisonWalk:
         self._schema = schema
         self._normalizes = normalizes
         self._is_secret = schema.kind == "Secret" and schema.api_version == "v1"
-        self._owners: dict[int, tuple[Owner, ...]] | None = None
+        self._trust: FieldTrust | None = None
 
     def aligned(self, place: ComparedPlace) -> JSON | Absent:
         """Return the desired value; the live one where the difference is set aside."""
@@ -361,31 +359,12 @@ class ComparisonWalk:
         """Return the rule that trusts an owner of the field, and the owner's name."""
         if not place.reach.trusting:
             return None, ""
-        # Few comparisons have such rules.
-        from smp.managed_fields import owned_path  # noqa: PLC0415  # see above
+        if self._trust is None:
+            # Few comparisons have such rules.
+            from smp.comparison._trust import FieldTrust  # noqa: PLC0415  # see above
 
-        for rule in place.reach.trusting:
-            for side, own in self._owners_by_side().items():
-                if place.sides.values[side] is ABSENT:
-                    continue
-                # An atomic list or map is owned as a whole, wherever it differs.
-                path = place.sides.path_in(side)
-                owned = owned_path(self._objects[side], self._schema, path)
-                for owner in own:
-                    if rule.trusts(owner.manager) and owner.fields.has(owned):
-                        return rule, owner.manager
-        return None, ""
-
-    def _owners_by_side(self) -> dict[int, tuple[Owner, ...]]:
-        if self._owners is None:
-            from smp.managed_fields import owners  # noqa: PLC0415  # as above
-
-            self._owners = {}
-            for side in (LIVE, DESIRED):
-                # Managed fields that no server could read own nothing.
-                with suppress(SmpError):
-                    self._owners[side] = owners(self._objects[side])
-        return self._owners
+            self._trust = FieldTrust(self._objects, self._schema)
+        return self._trust.find(place.reach.trusting, place.sides)
 
 
 def _is_empty(value: JSON | Absent) -> bool:

@@ -149,8 +149,8 @@ class Catalog:
         bundled version. Raises DocumentError, with file and line, and SchemaError.
         """
         # Imported here because the Go grammar is an extra.
-        from smp.schema.sources.golang import generate  # noqa: PLC0415  # see above
-        from smp.schema.sources.golang.files import (  # noqa: PLC0415  # see above
+        from smp.schema.sources.golang import (  # noqa: PLC0415  # see above
+            generate,
             read_sources,
         )
 

@@ -26,8 +26,7 @@ from typing import Any, Final
 
 from smp.schema.catalog import compile_openapi, read_published_enums
 from smp.schema.enum_listing import HEADER
-from smp.schema.sources.golang import generate
-from smp.schema.sources.golang.files import read_sources
+from smp.schema.sources.golang import generate, read_sources
 from tests.record.enum_answers import accepted
 from tests.support.paths import ROOT
 

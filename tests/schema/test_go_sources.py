@@ -14,8 +14,7 @@ import smp
 from smp._values.values import JSON, JSONObject, same
 from smp.errors import DepthError, DocumentError, SchemaError, SmpError
 from smp.schema.model import TypeDocument
-from smp.schema.sources.golang import generate
-from smp.schema.sources.golang.files import read_sources
+from smp.schema.sources.golang import generate, read_sources
 from smp.schema.sources.openapi import compile_documents
 from smp.schema.union_groups import read_unions
 from tests.support.golang import (
