@@ -11,15 +11,14 @@ import click
 from click.core import ParameterSource
 
 from smp._values.options import BOOLEANS
+from smp.cli._command_line import CommandLine, load_command
 from smp.cli._commands import (
     COMMANDS,
     NO_PAGER,
     Argument,
     Command,
-    CommandLine,
     CommandOption,
     ValueKind,
-    load_command,
 )
 from smp.cli._errors import printable, report
 from smp.cli._version import version_line

@@ -8,13 +8,8 @@ from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from typing import Final, cast
 
-from smp.cli._commands import (
-    ERROR,
-    NO_PAGER,
-    CommandLine,
-    find_options_file,
-    parse,
-)
+from smp.cli._command_line import CommandLine, find_options_file, parse
+from smp.cli._commands import ERROR, NO_PAGER
 from smp.cli._errors import CommandFailure, OutputError, UsageError, printable, report
 from smp.errors import DocumentError
 

@@ -11,13 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smp.cli._click import DeclaredCommand
-from smp.cli._commands import (
-    COMMANDS,
-    Command,
-    CommandOption,
-    load_command,
-    parse,
-)
+from smp.cli._command_line import load_command, parse
+from smp.cli._commands import COMMANDS, Command, CommandOption
 from tests.support.command import process, run
 
 

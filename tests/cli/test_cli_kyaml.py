@@ -7,7 +7,8 @@ from typing import Final
 
 from smp import documents
 from smp._values.values import same
-from smp.cli._commands import COMMANDS, Command, CommandGroup, load_command
+from smp.cli._command_line import load_command
+from smp.cli._commands import COMMANDS, Command, CommandGroup
 from tests.support.command import run
 from tests.support.paths import ROOT
 
