@@ -5,8 +5,7 @@ All stores have the same contract, that of ``Store``.
 
 from __future__ import annotations
 
-from smp.server.store.base import HISTORY, PROGRESS, Store
-from smp.server.store.memory import MemoryStore
+from smp.server.store.base import Store
 from smp.server.store.model import (
     ChangedError,
     Event,
@@ -19,7 +18,7 @@ from smp.server.store.model import (
     ValueTooLargeError,
     check_reached,
 )
-from smp.server.store.sqlite import SQLiteStore
+from smp.server.store.opening import open_store
 
 __all__ = [
     "ChangedError",
@@ -35,28 +34,3 @@ __all__ = [
     "check_reached",
     "open_store",
 ]
-
-
-def open_store(
-    url: str, *, history: int = HISTORY, progress: float = PROGRESS
-) -> Store:
-    """Open the store of a URL: ``memory:``, ``sqlite:PATH`` or one of etcd.
-
-    Raises StoreError for any other URL (``invalid-store-url``) and for a file that
-    cannot be used (``unusable-store``); etcd is not contacted before it is used.
-    """
-    scheme, _, path = url.partition(":")
-    if url == "memory:":
-        return MemoryStore(history=history, progress=progress)
-    # sqlite::memory: is refused: each connection would get a database of its own.
-    if scheme == "sqlite" and path not in ("", ":memory:"):
-        return SQLiteStore(path, history=history, progress=progress)
-    if scheme in ("etcd", "etcds"):
-        # It takes a tenth of the start of a server to import what only etcd needs.
-        from smp.server.store.etcd import EtcdStore  # noqa: PLC0415 - see above
-
-        return EtcdStore(url, history=history, progress=progress)
-    raise StoreError(
-        "the URL of a store is memory:, sqlite:PATH or etcd://HOST:PORT",
-        code="invalid-store-url",
-    )
