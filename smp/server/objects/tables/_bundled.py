@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache, partial
 from typing import Any, Final, Literal, TypeAlias
 
@@ -19,13 +19,14 @@ import msgspec
 from msgspec.structs import replace
 
 from smp._storage.typed_storage import convert
-from smp._values.values import JSON, JSONObject, same
+from smp._values.times import read_time
+from smp._values.values import JSON, JSONObject, as_text, same
 from smp.schema.bundle import read_bundled_table
 from smp.server.errors import StatusError
 from smp.server.objects.metadata import metadata_of
 from smp.server.objects.resources import Resource
 from smp.server.objects.selectors import selector_text
-from smp.server.objects.tables import _pods, _states
+from smp.server.objects.tables import _cells
 from smp.server.objects.tables.columns import (
     AGE,
     NAME,
@@ -33,9 +34,10 @@ from smp.server.objects.tables.columns import (
     Column,
     abridge,
     at,
-    is_deleted,
+    has,
+    human_duration,
     join,
-    text_of,
+    text_at,
     time_since,
     values_at,
 )
@@ -109,10 +111,13 @@ _VALUE: Final = re.compile(
     r"\{(?P<paths>[^}:=]+)(?::(?P<change>\w+))?(?:=(?P<absent>[^}]*))?\}"
     r"(?(opening)(?P<after>[^][{}]*)\])"
 )
-_CHANGES: Final[dict[str, Callable[[str], str]]] = {
-    "group": lambda text: text.rpartition("/")[0],  # of an apiVersion
-    "lower": str.lower,
-    "strip": str.strip,
+_CHANGES: Final[dict[str, Callable[[JSON], str]]] = {
+    "duration": lambda value: human_duration(value) if isinstance(value, int) else "",
+    "group": lambda value: as_text(value).rpartition("/")[0],  # of an apiVersion
+    "lower": lambda value: as_text(value).lower(),
+    "modes": _cells.abbreviate_access_modes,
+    "selector": selector_text,
+    "strip": lambda value: as_text(value).strip(),
 }
 # What is not shown in brackets: 0 is a field that is not set in Go.
 _UNSET: Final = ("", "0")
@@ -121,11 +126,13 @@ _UNSET: Final = ("", "0")
 class _Row(msgspec.Struct, frozen=True, rename={"condition": "if"}):
     """A column of the table; exactly one field says what its cells show.
 
-    ``form`` is a text with values in it, ``join`` several that are joined without the
-    empty ones; ``integer`` are paths of which the first that is not 0 counts; ``each``
-    is a path through lists, whose elements are shown by ``form``, those that have the
-    values of ``where``, at most so many; ``since`` are paths of times; ``show`` names a
-    function. Without a value at ``condition`` a cell is ``otherwise``.
+    ``form`` is a text with values in it. ``cases`` are several texts, joined without
+    the empty ones: of each the form behind the first path with a value, "" being one
+    that always has. ``integer`` are paths of which the first that is not 0 counts;
+    without a value at ``condition`` the cell is ``otherwise``. ``each`` is a path
+    through lists, whose elements are shown by ``form``, those that have the values of
+    ``where``, at most so many; ``since`` are paths of times, up to that at ``until`` or
+    now; ``show`` names a function.
     """
 
     name: str
@@ -133,23 +140,20 @@ class _Row(msgspec.Struct, frozen=True, rename={"condition": "if"}):
     format: str = ""
     wide: bool = False
     form: str = ""
-    joined: tuple[str, ...] = ()
+    cases: tuple[tuple[tuple[str, str], ...], ...] = ()
     integer: tuple[str, ...] = ()
+    condition: str = ""
+    otherwise: str = ""
     boolean: str = ""
     count: tuple[str, ...] = ()
     each: str = ""
     where: dict[str, Any] = {}
-    first: bool = False
     most: int = 0
     separator: str = ","
-    selector: str = ""
-    access_modes: str = ""
     since: tuple[str, ...] = ()
+    until: str = ""
     show: str = ""
     absent: str | int | None = None
-    condition: str = ""
-    otherwise: str = ""
-    deleted: str = ""
 
 
 def columns_of(resource: Resource) -> Columns:
@@ -189,65 +193,50 @@ def _column(row: str | _Row) -> Column:
     """Make a column; "Name" and "Age" are those of all objects."""
     if isinstance(row, str):
         return {"Name": NAME, "Age": AGE}[row]
-    if row.name == "Name" and not (row.form or row.show):
+    if row.name == "Name" and not row.show:
         return replace(NAME, priority=int(row.wide))
-    return Column(row.name, _cell(row), row.type, int(row.wide), row.format)
-
-
-def _cell(row: _Row) -> Cell:
-    """Make the cells of a row."""
-    show: Cell
-    if row.show:
-        [show] = [vars(each)[row.show] for each in _MODULES if row.show in vars(each)]
-    else:
-        show = _show_by(row)
-
-    def cell(obj: JSONObject, now: datetime) -> JSON:
-        if row.deleted and is_deleted(obj):
-            return row.deleted
-        if row.condition and at(obj, row.condition) in (None, "", []):
-            return row.otherwise
-        return show(obj, now)
-
-    return cell if row.deleted or row.condition else show
-
-
-_MODULES: Final = (_pods, _states)
+    return Column(row.name, _show_by(row), row.type, int(row.wide), row.format)
 
 
 def _show_by(row: _Row) -> Cell:
     """Return what shows the values that a row names."""
     absent = "" if row.absent is None else str(row.absent)
+    if row.show:
+        show: Cell = getattr(_cells, row.show)
+        return show
     if row.each:
-        return lambda obj, _now: _elements(obj, row) or absent
-    if row.joined:
+        return lambda obj, _now: _elements(obj, row)
+    if row.cases:
         return lambda obj, _now: join(
-            (_fill(form, obj) for form in row.joined), absent, row.separator
+            (_choose(obj, group) for group in row.cases), absent, row.separator
         )
     if row.integer:
-        least = row.absent or 0
-        return lambda obj, _now: _integer(obj, row.integer) or least
+        return lambda obj, _now: _integer(obj, row)
     if row.boolean:
         return lambda obj, _now: at(obj, row.boolean) is True
     if row.count:
         return lambda obj, _now: sum(_size(at(obj, path)) for path in row.count)
-    if row.selector:
-        return lambda obj, _now: selector_text(at(obj, row.selector)) or absent
-    if row.access_modes:
-        return lambda obj, _now: _states.access_modes(at(obj, row.access_modes))
     if row.since:
         return lambda obj, now: _since(obj, row, now)
     return lambda obj, _now: _fill(row.form, obj)
+
+
+def _choose(obj: JSONObject, cases: Iterable[tuple[str, str]]) -> str:
+    """Return the form of the first case that holds."""
+    forms = (form for path, form in cases if not path or has(obj, path))
+    return _fill(next(forms, ""), obj)
 
 
 def _fill(form: str, obj: JSONObject) -> str:
     """Return a form with its values."""
 
     def value(match: re.Match[str]) -> str:
-        found = (_text(obj, path) for path in match["paths"].split("|"))
-        text = next(filter(None, found), match["absent"] or "")
+        paths = match["paths"].split("|")
         if match["change"]:
-            text = _CHANGES[match["change"]](text)
+            text = _CHANGES[match["change"]](at(obj, paths[0]))
+        else:
+            text = next(filter(None, (text_at(obj, path) for path in paths)), "")
+        text = text or match["absent"] or ""
         if match["opening"]:
             parts = (match["before"], text, match["after"])
             return "" if text in _UNSET else "".join(parts)
@@ -256,19 +245,15 @@ def _fill(form: str, obj: JSONObject) -> str:
     return _VALUE.sub(value, form)
 
 
-def _text(obj: JSONObject, path: str) -> str:
-    """Return the text at a path; of a list, that of its first element."""
-    return next((text_of(value) for value in values_at(obj, path)), "")
-
-
 def _elements(obj: JSONObject, row: _Row) -> str:
     """Return the elements of a list, joined."""
+    if row.condition and not has(obj, row.condition):
+        return row.otherwise
+    absent = "" if row.absent is None else str(row.absent)
     texts = list(_element_texts(obj, row))
-    if row.first:
-        return texts[0] if texts else ""
-    if row.most:
-        return abridge(texts, row.most) if texts else ""
-    return join(texts, separator=row.separator)
+    if row.most and texts:
+        return abridge(texts, row.most)
+    return join(texts, absent, row.separator)
 
 
 def _element_texts(obj: JSONObject, row: _Row) -> Iterator[str]:
@@ -282,10 +267,13 @@ def _element_texts(obj: JSONObject, row: _Row) -> Iterator[str]:
             yield _fill(row.form, element)
 
 
-def _integer(obj: JSONObject, paths: Iterable[str]) -> int:
+def _integer(obj: JSONObject, row: _Row) -> JSON:
     """Return the first integer at one of the paths that is not 0."""
-    values = (at(obj, path) for path in paths)
-    return next((each for each in values if each and isinstance(each, int)), 0)
+    if row.condition and not has(obj, row.condition):
+        return row.otherwise
+    values = (at(obj, path) for path in row.integer)
+    found = (each for each in values if each and isinstance(each, int))
+    return next(found, row.absent or 0)
 
 
 def _size(value: JSON) -> int:
@@ -298,4 +286,5 @@ def _since(obj: JSONObject, row: _Row, now: datetime) -> JSON:
     time = next((each for each in times if each), None)
     if time is None and row.absent is not None:
         return row.absent
-    return time_since(time, now)
+    end = read_time(at(obj, row.until)) if row.until else None
+    return time_since(time, datetime.fromtimestamp(end[0], UTC) if end else now)
