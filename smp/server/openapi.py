@@ -29,31 +29,10 @@ from smp.schema.sources.openapi import Kind
 from smp.server.errors import UnknownResourceError
 from smp.server.objects.crds import Definition
 from smp.server.objects.fields import objects_in
-from smp.server.objects.resources import (
-    SUBRESOURCE_VERBS,
-    Resource,
-    Resources,
-    api_version,
-)
+from smp.server.objects.resources import Resource, Resources, api_version
 
 # The names of schemas, by role: object, list, scale, options, status and patch.
 Components: TypeAlias = Mapping[str, str]
-
-
-class Operation(msgspec.Struct, frozen=True):
-    """One operation of a path.
-
-    ``verb`` is its verb in discovery, and ``query`` names its query parameters.
-    ``reads`` and ``answers`` are the roles of the schemas of its request and response;
-    an operation without a request body reads "".
-    """
-
-    method: str
-    verb: str
-    query: tuple[str, ...] = ()
-    reads: str = ""
-    answers: str = "object"
-
 
 _WRITE_QUERY: Final = ("dryRun", "fieldManager", "fieldValidation")
 _DELETE_QUERY: Final = (
@@ -87,111 +66,39 @@ _QUERY_TYPES: Final = {
     "watch": "boolean",
 }
 
-_LIST: Final = Operation("get", "list", (*_SELECT_QUERY, *_WATCH_QUERY), answers="list")
-_COLLECTION: Final = (
-    _LIST,
-    Operation("post", "create", _WRITE_QUERY, reads="object"),
-    Operation(
-        "delete",
-        "deletecollection",
-        (*_DELETE_QUERY, *_SELECT_QUERY),
-        reads="options",
-        answers="status",
-    ),
-)
-_SUBRESOURCE: Final = (
-    Operation("get", "get"),
-    Operation("put", "update", _WRITE_QUERY, reads="object"),
-    Operation("patch", "patch", _WRITE_QUERY, reads="patch"),
-)
-_ITEM: Final = (
-    *_SUBRESOURCE,
-    Operation("delete", "delete", _DELETE_QUERY, reads="options", answers="status"),
-)
 
-# How the id of an operation begins, by verb.
-_ID_PREFIXES: Final = {
-    "create": "create",
-    "delete": "delete",
-    "deletecollection": "delete",
-    "get": "read",
-    "list": "list",
-    "patch": "patch",
-    "update": "replace",
+class Operation(msgspec.Struct, frozen=True):
+    """One operation of a path.
+
+    ``prefix`` is how its id begins, and ``query`` names its query parameters. ``reads``
+    and ``answers`` are the roles of the schemas of its request and response; an
+    operation without a request body reads "".
+    """
+
+    method: str
+    prefix: str
+    query: tuple[str, ...] = ()
+    reads: str = ""
+    answers: str = "object"
+
+
+# By the verb in discovery.
+_OPERATIONS: Final = {
+    "list": Operation("get", "list", (*_SELECT_QUERY, *_WATCH_QUERY), answers="list"),
+    "create": Operation("post", "create", _WRITE_QUERY, "object"),
+    "deletecollection": Operation(
+        "delete", "delete", (*_DELETE_QUERY, *_SELECT_QUERY), "options", "status"
+    ),
+    "get": Operation("get", "read"),
+    "update": Operation("put", "replace", _WRITE_QUERY, "object"),
+    "patch": Operation("patch", "patch", _WRITE_QUERY, "patch"),
+    "delete": Operation("delete", "delete", _DELETE_QUERY, "options", "status"),
 }
+_COLLECTION: Final = ("list", "create", "deletecollection")
+_SUBRESOURCE: Final = ("get", "update", "patch")
 _JSON_TYPE: Final = "application/json"
 _PATCH_TYPES: Final = ("application/json-patch+json", "application/merge-patch+json")
 _STRATEGIC_PATCH_TYPE: Final = "application/strategic-merge-patch+json"
-
-
-class _PathItem(msgspec.Struct, frozen=True):
-    """The operations on one path.
-
-    ``suffix`` ends the ids of its operations, so that they differ from those of other
-    paths of the resource.
-    """
-
-    resource: Resource
-    operations: tuple[Operation, ...]
-    parameters: tuple[str, ...]
-    suffix: str = ""
-
-    def document(self, operation: Operation, components: Components) -> JSONObject:
-        """Return one of the operations, as an OpenAPI Operation Object."""
-        resource = self.resource
-        document: JSONObject = {
-            "operationId": self.operation_id(operation),
-            **_parameters(operation.query, "query"),
-        }
-        if operation.reads:
-            media_types: tuple[str, ...] = (_JSON_TYPE,)
-            if operation.reads == "patch":
-                media_types = _PATCH_TYPES
-                # Custom resources have no patch strategies, so an API server does not
-                # accept strategic merge patches of them.
-                if not resource.custom:
-                    media_types = (*_PATCH_TYPES, _STRATEGIC_PATCH_TYPE)
-            body = _content(media_types, components.get(operation.reads))
-            request: JSONObject = {"content": body}
-            # DeleteOptions may be left out.
-            if operation.reads != "options":
-                request["required"] = True
-            document["requestBody"] = request
-
-        answer = _content((_JSON_TYPE,), components.get(operation.answers))
-        document["responses"] = {"200": {"description": "OK", "content": answer}}
-
-        # kubectl looks for the patch operation of a kind by these two extensions.
-        action = operation.method
-        if operation.verb in {"list", "deletecollection"}:
-            action = operation.verb
-        document["x-kubernetes-action"] = action
-        kind = (resource.group, resource.version, resource.kind)
-        if self.suffix == "Scale":
-            kind = ("autoscaling", "v1", "Scale")
-        group, version, name = kind
-        document["x-kubernetes-group-version-kind"] = {
-            "group": group,
-            "version": version,
-            "kind": name,
-        }
-        return document
-
-    def operation_id(self, operation: Operation) -> str:
-        """Return an id such as ``deleteAppsV1CollectionNamespacedDeployment``."""
-        resource = self.resource
-        group = (resource.group or "core").removesuffix(".k8s.io")
-        parts = [*group.split("."), resource.version]
-        if operation.verb == "deletecollection":
-            parts.append("Collection")
-        if "namespace" in self.parameters:
-            parts.append("Namespaced")
-        parts += [resource.kind, self.suffix]
-        text = _ID_PREFIXES[operation.verb]
-        for part in parts:
-            # Not capitalize(), which would lower the rest of "NetworkPolicy".
-            text += part[:1].upper() + part[1:]
-        return text
 
 
 def paths(resource: Resource, components: Components) -> dict[str, JSONObject]:
@@ -200,44 +107,86 @@ def paths(resource: Resource, components: Components) -> dict[str, JSONObject]:
     A role that ``components`` lacks is an object of any form.
     """
     documents: dict[str, JSONObject] = {}
-    for path, item in _path_items(resource):
-        verbs = resource.verbs
-        if item.suffix in {"Scale", "Status"}:
-            verbs = SUBRESOURCE_VERBS
-        roles = components
+
+    def add(path: str, verbs: Iterable[str], names: tuple[str, ...], end: str) -> None:
         # The object of this subresource is of a kind of its own.
-        if item.suffix == "Scale":
+        roles = components
+        if end == "Scale":
             roles = {**components, "object": components.get("scale", "")}
-        document: JSONObject = {}
-        for operation in item.operations:
-            if operation.verb in verbs:
-                document[operation.method] = item.document(operation, roles)
-        documents[path] = {**document, **_parameters(item.parameters, "path")}
-    return documents
+        document = _parameters(names, "path")
+        for verb in verbs:
+            document[_OPERATIONS[verb].method] = {
+                "operationId": _operation_id(resource, verb, names, end),
+                **_operation(resource, verb, roles, is_scale=end == "Scale"),
+            }
+        documents[path] = document
 
-
-def _path_items(resource: Resource) -> Iterator[tuple[str, _PathItem]]:
-    """Yield the paths of a resource, and what can be done there."""
+    allowed = resource.verbs
     collection = f"{resource.prefix}/{resource.plural}"
     parameters: tuple[str, ...] = ()
     if resource.namespaced:
         # Without a namespace, the objects of all namespaces can be listed.
-        if "list" in resource.verbs:
-            yield collection, _PathItem(resource, (_LIST,), (), "ForAllNamespaces")
+        if "list" in allowed:
+            add(collection, ("list",), (), "ForAllNamespaces")
         collection = f"{resource.prefix}/namespaces/{{namespace}}/{resource.plural}"
         parameters = ("namespace",)
-    yield collection, _PathItem(resource, _COLLECTION, parameters)
+    add(collection, [each for each in _COLLECTION if each in allowed], parameters, "")
+    if "get" in allowed:
+        item, parameters = f"{collection}/{{name}}", ("name", *parameters)
+        verbs = [each for each in (*_SUBRESOURCE, "delete") if each in allowed]
+        add(item, verbs, parameters, "")
+        for name in ("scale", "status"):
+            if name in resource.subresources:
+                add(f"{item}/{name}", _SUBRESOURCE, parameters, name.title())
+    return documents
 
-    if "get" not in resource.verbs:
-        return
-    item = f"{collection}/{{name}}"
-    parameters = ("name", *parameters)
-    yield item, _PathItem(resource, _ITEM, parameters)
-    for name in ("scale", "status"):
-        if name not in resource.subresources:
-            continue
-        subresource = _PathItem(resource, _SUBRESOURCE, parameters, name.title())
-        yield f"{item}/{name}", subresource
+
+def _operation_id(
+    resource: Resource, verb: str, parameters: tuple[str, ...], end: str
+) -> str:
+    """Return an id such as ``deleteAppsV1CollectionNamespacedDeployment``."""
+    group = (resource.group or "core").removesuffix(".k8s.io")
+    parts = [*group.split("."), resource.version]
+    if verb == "deletecollection":
+        parts.append("Collection")
+    if "namespace" in parameters:
+        parts.append("Namespaced")
+    # Not capitalize(), which would lower the rest of "NetworkPolicy".
+    parts = [part[:1].upper() + part[1:] for part in (*parts, resource.kind, end)]
+    return _OPERATIONS[verb].prefix + "".join(parts)
+
+
+def _operation(
+    resource: Resource, verb: str, components: Components, *, is_scale: bool
+) -> JSONObject:
+    """Return an OpenAPI Operation Object, without its id."""
+    operation = _OPERATIONS[verb]
+    document = _parameters(operation.query, "query")
+    if operation.reads:
+        media_types: tuple[str, ...] = (_JSON_TYPE,)
+        if operation.reads == "patch":
+            media_types = _PATCH_TYPES
+            # Custom resources have no patch strategies, so an API server does not
+            # accept strategic merge patches of them.
+            if not resource.custom:
+                media_types = (*_PATCH_TYPES, _STRATEGIC_PATCH_TYPE)
+        body = _content(media_types, components.get(operation.reads))
+        request: JSONObject = {"content": body}
+        # DeleteOptions may be left out.
+        if operation.reads != "options":
+            request["required"] = True
+        document["requestBody"] = request
+    answer = _content((_JSON_TYPE,), components.get(operation.answers))
+    kind = (resource.group, resource.version, resource.kind)
+    group, version, name = ("autoscaling", "v1", "Scale") if is_scale else kind
+    # kubectl looks for the patch operation of a kind by these two extensions.
+    is_of_many = verb in {"list", "deletecollection"}
+    return {
+        **document,
+        "responses": {"200": {"description": "OK", "content": answer}},
+        "x-kubernetes-action": verb if is_of_many else operation.method,
+        _KINDS: {"group": group, "version": version, "kind": name},
+    }
 
 
 def _content(media_types: Iterable[str], component: str | None) -> JSONObject:

@@ -22,8 +22,6 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Final, TypeAlias
 
-import msgspec
-
 from smp._values import codec
 from smp._values.values import (
     ABSENT,
@@ -58,52 +56,8 @@ class JSONPathError(SmpError):
     status = 422
 
 
-class _Member(msgspec.Struct, frozen=True):
-    """``.name``: the member of an object."""
-
-    name: str
-
-    def select(self, value: JSON) -> list[JSON]:
-        if isinstance(value, dict) and self.name in value:
-            return [value[self.name]]
-        return []
-
-
-class _Element(msgspec.Struct, frozen=True):
-    """``[2]``: the element of a list."""
-
-    index: int
-
-    def select(self, value: JSON) -> list[JSON]:
-        # A negative index counts from the end, as in Python.
-        try:
-            return [as_list(value)[self.index]]
-        except IndexError:
-            return []
-
-
-class _All(msgspec.Struct, frozen=True):
-    """``[*]``: all elements of a list, or all members of an object."""
-
-    def select(self, value: JSON) -> list[JSON]:
-        return [*value.values()] if isinstance(value, dict) else as_list(value)
-
-
-class _Filter(msgspec.Struct, frozen=True):
-    """``[?(@.a == "b")]``: the elements of which a value inside equals another."""
-
-    find: Find
-    wanted: JSON
-
-    def select(self, value: JSON) -> list[JSON]:
-        return [
-            element
-            for element in as_list(value)
-            if same(self.find(element), self.wanted)
-        ]
-
-
-Step: TypeAlias = _Member | _Element | _All | _Filter
+# Selects the values in a value that a term of a path names.
+Step: TypeAlias = "Callable[[JSON], list[JSON]]"
 
 
 def value_finder(path: str) -> Find:
@@ -119,7 +73,7 @@ def value_finder(path: str) -> Find:
             # A value without what a term selects drops out.
             selected: list[JSON] = []
             for outer in values:
-                selected += step.select(outer)
+                selected += step(outer)
             values = selected
         return values[0] if values else ABSENT
 
@@ -139,29 +93,27 @@ def _terms(path: str) -> Iterator[re.Match[str]]:
         position = term.end()
 
 
-def _member_name(term: re.Match[str]) -> str:
-    """Return the name in a term that selects a member, or ""."""
-    if term["member"]:
-        return re.sub(r"\\(.)", r"\1", term["member"])
-    return term["key"] or ""
-
-
 def _step(term: re.Match[str]) -> Step:
     if term["index"]:
-        return _Element(int(term["index"]))
+        # A negative index counts from the end, as in Python.
+        index = int(term["index"])
+        return lambda value: as_list(value)[index : index + 1 or None]
     if term["all"]:
-        return _All()
+        return lambda value: (
+            [*value.values()] if isinstance(value, dict) else as_list(value)
+        )
     if not term["path"]:
-        return _Member(_member_name(term))
+        name = re.sub(r"\\(.)", r"\1", term["member"] or "") or term["key"]
+        return lambda value: (
+            [value[name]] if isinstance(value, dict) and name in value else []
+        )
     # A filter: the text that it compares with is a quoted string or a JSON scalar.
-    text = term["value"]
-    if text[0] in "'\"":
-        return _Filter(value_finder(term["path"]), text[1:-1])
+    text, find = term["value"], value_finder(term["path"])
     try:
-        wanted = codec.decode(text)
+        wanted = text[1:-1] if text[0] in "'\"" else codec.decode(text)
     except SmpError:
         raise JSONPathError(f"not a value to compare with: {text}") from None
-    return _Filter(value_finder(term["path"]), wanted)
+    return lambda value: [each for each in as_list(value) if same(find(each), wanted)]
 
 
 # A definition without columns gets this one after the name.
