@@ -64,7 +64,8 @@ def generate(*, paths: tuple[str, ...], profile: str, version: str, output: str)
     """Generate an OpenAPI document from Go types with tags and markers.
 
     PATHS are Go files, or directories of them. A marker that is misused is an error
-    with its file and line; one that OpenAPI has no form for is named on standard error.
+    with its file and line. Those that are not published, as ranges and patterns of
+    values, are named on standard error: the first of each name, and how many there are.
     """
     # Only this command needs the Go grammar, which is an extra.
     try:
@@ -82,8 +83,14 @@ def generate(*, paths: tuple[str, ...], profile: str, version: str, output: str)
     if version == "v2":
         document = to_v2(document).document
     _write(document, output)
+    by_name: dict[str, list[str]] = {}
     for text in unpublished:
-        report(printable(f"smp: not published: {text}"))
+        # FILE:LINE: +NAME(ARGUMENTS)=VALUE
+        name = text.partition(": +")[2].partition("=")[0]
+        by_name.setdefault(name, []).append(text)
+    for name, [first, *others] in by_name.items():
+        more = f" (and {len(others)} more of +{name})" if others else ""
+        report(printable(f"smp: not published: {first}{more}"))
     return DONE
 
 

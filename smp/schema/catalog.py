@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
@@ -146,7 +147,9 @@ class Catalog:
 
         ``paths`` are files, or directories of them. Markers of unions are read by
         profile. Types that the sources import from Kubernetes are those of the newest
-        bundled version. Raises DocumentError, with file and line, and SchemaError.
+        bundled version. Markers that are not published, as unions among the elements
+        of a list, are a UserWarning. Raises DocumentError, with file and line, and
+        SchemaError.
         """
         # Imported here because the Go grammar is an extra.
         from smp.schema.sources.golang import (  # noqa: PLC0415  # see above
@@ -154,7 +157,13 @@ class Catalog:
             read_sources,
         )
 
-        document = generate(read_sources(paths), profile=profile)
+        unpublished: list[str] = []
+        sources = read_sources(paths)
+        document = generate(sources, profile=profile, unpublished=unpublished)
+        if unpublished:
+            plural = "s are" if len(unpublished) > 1 else " is"
+            text = f"{len(unpublished)} marker{plural} not published: {unpublished[0]}"
+            warnings.warn(text, stacklevel=2)
         compiled = _compile_documents(document)
         load = _chain(compiled.types.get, kubernetes().load)
         return cls(compiled.kinds, load, source="Go")

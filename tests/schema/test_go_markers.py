@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from smp._values.values import JSON, as_object
+from smp.schema.sources.golang import generate
 from smp.schema.sources.golang._markers import markers, struct_tag
 from smp.schema.sources.golang._syntax import CommentLine
 from tests.support.golang import (
@@ -65,6 +66,19 @@ C Missing `json:"c"`
             "cannot evaluate ref(Missing)",
         ),
         ('// +enum\nA string `json:"a"`', "+enum marks a type"),
+        ('// +k8s:enumExclude\nA string `json:"a"`', "marks a constant"),
+        (
+            'A []T `json:"a" patchStrategy:"merge,retainKeys"`',
+            "the elements of a list are merged by a key",
+        ),
+        (
+            '// +patchStrategy=merge\nA []*T `json:"a"`',
+            "p.go:3: the elements of a list are merged by a key",
+        ),
+        (
+            'A []string `json:"a" patchStrategy:"retainKeys"`',
+            "retainKeys is for elements with a key",
+        ),
         (
             '// +kubebuilder:validation:Enum=a;b\nA []string `json:"a"`',
             "lists the values of a scalar",
@@ -332,6 +346,13 @@ const Same = Far""",
             "p.go:2: +enum above a group of types, which marks none of them",
         ),
         (
+            (
+                "// +k8s:enum\ntype Mode string\n// +k8s:enumExclude\n"
+                'const (\nA Mode = "a"\n)'
+            ),
+            "p.go:4: +k8s:enumExclude above a group of constants, which marks none",
+        ),
+        (
             "// +enum\ntype Mode string\nconst A Mode = Mode(name())",
             "cannot evaluate the constant A",
         ),
@@ -361,6 +382,60 @@ type T struct {
     fields = properties(source)
     assert as_object(fields["One"])["enum"] == ["a", "c"]
     assert as_object(as_object(fields["Many"])["items"])["enum"] == ["x", "y z"]
+
+
+def test_what_is_said_of_values_and_not_published_is_told() -> None:
+    source = """package p
+// +kubebuilder:validation:MaxLength=9
+type Name string
+// +k8s:enum
+type Mode string
+const (
+	A Mode = "a"
+	// +k8s:ifEnabled(Gate)=+k8s:enumExclude
+	B Mode = "b"
+)
+// +k8s:deepcopy-gen=true
+type T struct {
+	// +optional
+	// +k8s:optional
+	// +k8s:alpha(since: "1.37")=+k8s:minimum=1
+	A *int `json:"a"`
+	// +listType=set
+	// +k8s:listType=set
+	// +k8s:eachVal=+k8s:enum
+	B []string `json:"b"`
+	// +kubebuilder:default=b
+	// +k8s:listType=atomic
+	C []Mode `json:"c"`
+}
+"""
+    unpublished: list[str] = []
+    generate({"p.go": source}, unpublished=unpublished)
+    assert sorted(unpublished) == [
+        "p.go:15: +k8s:minimum=1",
+        "p.go:19: +k8s:eachVal=+k8s:enum",
+        "p.go:21: +kubebuilder:default=b",
+        "p.go:22: +k8s:listType=atomic",
+        "p.go:2: +kubebuilder:validation:MaxLength=9",
+        "p.go:8: +k8s:enumExclude",
+    ]
+
+
+def test_other_markers_of_optional_fields_are_read() -> None:
+    """Go: controller-gen, structToSchema."""
+    source = """type T struct {
+	// +k8s:required
+	A string `json:"a,omitempty"`
+	// +kubebuilder:validation:Optional
+	B string `json:"b"`
+	// +optional
+	// +k8s:required
+	C string `json:"c"`
+	// +kubebuilder:validation:Required
+	D string `json:"d,omitempty"`
+}"""
+    assert schemas(source)["p.T"]["required"] == ["a", "d"]
 
 
 def test_a_field_may_have_fewer_values_than_its_type() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from functools import cache
@@ -183,6 +184,14 @@ def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
             "unreadable-file",
             str(path),
         )
+
+
+def test_a_catalog_warns_of_markers_that_are_not_published(tmp_path: Path) -> None:
+    marker = "\t// +k8s:minimum=1\n\tA *int\n\t// +k8s:maximum=9\n\tB *int\n"
+    (tmp_path / "p.go").write_text(f"package p\ntype T struct {{\n{marker}}}\n")
+    place = re.escape(f"{tmp_path / 'p.go'}:3: +k8s:minimum=1")
+    with pytest.warns(UserWarning, match=f"^2 markers are not published: {place}$"):
+        smp.Catalog.from_go([tmp_path])
 
 
 def test_no_sources_are_an_error(tmp_path: Path) -> None:

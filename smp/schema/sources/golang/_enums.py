@@ -10,23 +10,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from typing import Final
 
 from smp._values.values import JSON
 from smp.errors import DocumentError
 from smp.schema.enum_listing import listing, quote
 from smp.schema.sources.golang._markers import (
+    ENUM_EXCLUDE,
     ENUM_MARKERS,
     KUBEBUILDER_ENUM,
     KUBEBUILDER_ITEMS_ENUM,
     Markers,
+    markers,
 )
 from smp.schema.sources.golang._packages import BasicType, DeclaredType, Packages
 from smp.schema.sources.golang._problems import Problems
-from smp.schema.sources.golang._syntax import GoType, PointerType, SourcePosition
-
-# A constant that a server refuses (Go: validation-gen, enumTagValidator).
-_EXCLUDED: Final = "+k8s:enumExclude"
+from smp.schema.sources.golang._syntax import (
+    GoConstant,
+    GoType,
+    PointerType,
+    SourcePosition,
+)
 
 
 class GoEnum:
@@ -93,14 +96,8 @@ class Enums:
                 except DocumentError:
                     # Its type is declared nowhere, so it is not an enum.
                     enum = None
-                excluded = [
-                    line for line in constant.comment if line.text.strip() == _EXCLUDED
-                ]
-                if excluded and (type_ is None or not self._excludes(type_)):
-                    problem = f"{_EXCLUDED} on a constant of no type with +k8s:enum"
-                    place = SourcePosition(constant.at.source, excluded[0].number)
-                    problems.add(place.error(problem, code="marker-misuse"))
-                if enum is None or excluded:
+                excludes = type_ is not None and self._has_exclusions(type_)
+                if self._is_excluded(constant, is_possible=excludes) or enum is None:
                     continue
                 comment = " ".join(line.text for line in constant.comment)
                 if not isinstance(value, str):
@@ -121,7 +118,22 @@ class Enums:
         declared = self._packages.declared(_drop_pointer(type_))
         return self._by_type.get(declared.name) if declared else None
 
-    def _excludes(self, type_: GoType) -> bool:
+    def _is_excluded(self, constant: GoConstant, *, is_possible: bool) -> bool:
+        """Tell whether a server refuses a constant (Go: enumTagValidator)."""
+        texts = {line.number: line.text.strip() for line in constant.comment}
+        is_excluded = False
+        for marker in markers(constant.comment).get(ENUM_EXCLUDE, ()):
+            if not is_possible:
+                problem = f"+{ENUM_EXCLUDE} on a constant of no type with +k8s:enum"
+                self._problems.misuse(constant.at, marker, problem)
+            # It depends on a feature gate whether others are.
+            elif texts[marker.line] == f"+{ENUM_EXCLUDE}":
+                is_excluded = True
+            else:
+                self._problems.leave_out(constant.at, marker)
+        return is_excluded
+
+    def _has_exclusions(self, type_: GoType) -> bool:
         declared = self._packages.declared(type_)
         return declared is not None and "k8s:enum" in declared.markers
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import Final
 
 from smp._values.values import (
@@ -22,8 +23,11 @@ from smp.schema.sources.golang import _well_known
 from smp.schema.sources.golang._enums import Enums, list_values
 from smp.schema.sources.golang._json_fields import JSONField
 from smp.schema.sources.golang._markers import (
+    ENUM_EXCLUDE,
+    ENUM_MARKERS,
     KUBEBUILDER_ENUM,
     KUBEBUILDER_ITEMS_ENUM,
+    OPTIONALITY,
     Marker,
     Markers,
     struct_tag,
@@ -45,11 +49,26 @@ from smp.schema.sources.golang._syntax import (
     SourcePosition,
     StructType,
 )
+from smp.schema.sources.golang._union_markers import UNION_MARKERS
 
-# For each marker: the extension that it becomes, the types that it may mark and how to
-# call them, and its values (Go: kube-openapi's tagToExtension).
 # Validation of single elements of a list (Go: validation-gen, validators/item.go).
 _ITEM: Final = "k8s:item"
+# Those of them that are read, and become something or an error.
+_READ: Final = frozenset(
+    {
+        *ENUM_MARKERS,
+        *chain.from_iterable(OPTIONALITY),
+        *UNION_MARKERS,
+        ENUM_EXCLUDE,
+        KUBEBUILDER_ENUM,
+        KUBEBUILDER_ITEMS_ENUM,
+        "k8s:discriminator",
+        "k8s:modeDiscriminator",
+        _ITEM,
+    }
+)
+# For each marker: the extension that it becomes, the types that it may mark and how to
+# call them, and its values (Go: kube-openapi's tagToExtension).
 _TYPE_MARKERS: Final[dict[str, tuple[str, tuple[type, ...], str, tuple[str, ...]]]] = {
     "listType": (
         "x-kubernetes-list-type",
@@ -122,6 +141,7 @@ class FieldReader:
             strategy = ""
         if strategy:
             extensions["x-kubernetes-patch-strategy"] = strategy
+        self._check_strategy(field, strategy, resolved, has_key=bool(merge_key))
 
         extensions |= self.type_extensions(field.at, field.markers, resolved)
         markers = field.markers.get("listMapKey", ())
@@ -137,7 +157,44 @@ class FieldReader:
                 problem = "only a list of type map has keys"
                 self._problems.misuse_on(field, "listMapKey", problem, "+listType=map")
         self._check_items(field)
+        self.tell_unread(field.at, field.markers)
         return extensions
+
+    def _check_strategy(
+        self, field: JSONField, strategy: str, resolved: ResolvedType, *, has_key: bool
+    ) -> None:
+        """Check that elements which are merged have a key.
+
+        Go: strategicpatch, "no merge key found in ..", when a patch is made or applied.
+        """
+        if not isinstance(resolved, SliceType) or has_key:
+            return
+        strategies = strategy.split(",")
+        element = self._packages.value_type(resolved.element)
+        is_keyed = isinstance(element, DeclaredType | PublishedType | StructType)
+        problem = ""
+        if "merge" in strategies and is_keyed:
+            problem = "the elements of a list are merged by a key"
+        elif "retainKeys" in strategies:
+            problem = "the strategy retainKeys is for elements with a key"
+        if problem:
+            hint = 'patchMergeKey:"name"'
+            self._problems.misuse_on(field, "patchStrategy", problem, hint)
+
+    def tell_unread(self, at: SourcePosition, markers: Markers) -> None:
+        """Tell what is said of the values of a type or field that is not published."""
+        for name, found in markers.items():
+            if name in _READ or not found[0].is_of_values:
+                continue
+            # Kubernetes says it twice: for its API server, and for OpenAPI.
+            other = markers.get(name.removeprefix("k8s:"), ()) if "k8s:" in name else ()
+            said = {marker.value for marker in other}
+            for marker in found:
+                if marker.value not in said:
+                    self._problems.leave_out(at, marker)
+        for marker in markers.get(ENUM_EXCLUDE, ()):
+            problem = f"+{ENUM_EXCLUDE} marks a constant"
+            self._problems.misuse(at, marker, problem)
 
     def _check_items(self, field: JSONField) -> None:
         """Tell what is said of single elements of a list, which no schema says.

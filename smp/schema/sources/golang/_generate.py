@@ -70,8 +70,9 @@ def generate(
     (``io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta``) and not described: the reader
     of the document supplies them. ``profile`` selects which generation's union markers
     are read and in which shape unions are written; ``version`` is that of OpenAPI, 2
-    or 3. ``unpublished`` receives the markers that OpenAPI has no form for, with file
-    and line: unions among the elements of a list.
+    or 3. ``unpublished`` receives the markers that are not published, with file and
+    line: unions among the elements of a list, and what declarative validation and
+    controller-gen say of values beside enums.
 
     Raises DocumentError, with file and line, for a syntax error (go-syntax), a misused
     marker (marker-misuse), a type without a schema (unresolvable-type) and the like;
@@ -135,6 +136,8 @@ class _Generator:
                 if self._is_published(declared):
                     self._wanted[declared.name] = declared
                 is_struct = isinstance(declared.syntax.type, StructType)
+                if not is_struct:
+                    self._fields.tell_unread(declared.syntax.at, declared.markers)
                 if "union" in declared.markers and not is_struct:
                     self._problems.misuse(
                         declared.syntax.at,
@@ -174,6 +177,7 @@ class _Generator:
         if text:
             schema["description"] = text
         schema |= self._object(struct)
+        self._fields.tell_unread(declared.syntax.at, declared.markers)
         schema |= self._fields.type_extensions(
             declared.syntax.at, declared.markers, declared
         )

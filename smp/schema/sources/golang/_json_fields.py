@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from smp.schema.sources.golang._markers import Marker, Markers, struct_tag
+from smp.schema.sources.golang._markers import (
+    OPTIONALITY,
+    Marker,
+    Markers,
+    struct_tag,
+)
 from smp.schema.sources.golang._syntax import GoField, SourcePosition
 
 
@@ -65,11 +70,14 @@ class JSONField(msgspec.Struct, frozen=True):
     def optional(self) -> bool:
         """Whether the field may be left out.
 
-        The markers ``+optional`` and ``+required`` decide; without them, whether it has
-        ``omitempty`` (Go: kube-openapi's isOptional).
+        The markers ``+optional`` and ``+required`` decide (Go: kube-openapi's
+        isOptional), else those of declarative validation and controller-gen; without
+        them, whether it has ``omitempty``. k8s.io/api has ``+optional`` and
+        ``+k8s:required`` on one field.
         """
-        if "required" in self.markers or "optional" in self.markers:
-            return "required" not in self.markers
+        for optional, required in OPTIONALITY:
+            if required in self.markers or optional in self.markers:
+                return required not in self.markers
         return self.json.omitempty
 
     def marker(self, name: str) -> Marker | None:

@@ -36,6 +36,11 @@ class Marker(msgspec.Struct, frozen=True):
     value: str
 
     @property
+    def is_of_values(self) -> bool:
+        """Whether it says which values a type or a field may have."""
+        return _OF_VALUES.match(self.name) is not None
+
+    @property
     def arguments(self) -> dict[str, str]:
         """The arguments of ``name(key: "value", ..)``; the key may be left out."""
         arguments: dict[str, str] = {}
@@ -49,8 +54,23 @@ class Marker(msgspec.Struct, frozen=True):
 # The markers of an enum type: of OpenAPI (KEP-2887), of declarative validation
 # (KEP-5073), and of controller-gen, which also has one for the elements of a list.
 ENUM_MARKERS: Final = ("enum", "k8s:enum")
+ENUM_EXCLUDE: Final = "k8s:enumExclude"
 KUBEBUILDER_ENUM: Final = "kubebuilder:validation:Enum"
 KUBEBUILDER_ITEMS_ENUM: Final = "kubebuilder:validation:items:Enum"
+
+# Whether a field may be left out (Go: kube-openapi's isOptional; controller-gen,
+# pkg/crd/schema.go, structToSchema).
+OPTIONALITY: Final = (
+    ("optional", "required"),
+    ("k8s:optional", "k8s:required"),
+    ("kubebuilder:validation:Optional", "kubebuilder:validation:Required"),
+)
+# Declarative validation and controller-gen say more of values than the OpenAPI of Go
+# types has. Generators have names with a hyphen.
+_OF_VALUES: Final = re.compile(
+    r"k8s:(?!\w+-|\w*[sS]ubresource|deprecated|opaqueType)"
+    r"|kubebuilder:(?:validation:|default|pruning:)"
+)
 
 Markers: TypeAlias = Mapping[str, tuple[Marker, ...]]
 NO_MARKERS: Final[Markers] = MappingProxyType({})

@@ -16,7 +16,6 @@ from tree_sitter import Language, Node, Parser, Query, QueryCursor
 
 from smp.schema.sources.golang._markers import (
     ENUM_MARKERS,
-    KUBEBUILDER_ENUM,
     markers,
 )
 from smp.schema.sources.golang._syntax import (
@@ -106,9 +105,10 @@ class _FileParser:
         unmarshalers: set[str] = set()
         for node in declarations:
             if node.type == "type_declaration":
-                self._check_group(node)
+                self._check_group(node, "types")
                 types += self._declarations(node)
             elif node.type == "const_declaration":
+                self._check_group(node, "constants")
                 constants += self._constants(node)
             elif node.type == "method_declaration":
                 name, receiver = _field(node, "name"), _field(node, "receiver")
@@ -144,15 +144,14 @@ class _FileParser:
             problem = f"not Go: {_text(node)[:40].strip()!r}"
         raise self._position_of(node).error(problem, code="go-syntax")
 
-    def _check_group(self, node: Node) -> None:
-        """Raise an error at a marker of an enum above ``type (..)``: it marks none."""
+    def _check_group(self, node: Node, what: str) -> None:
+        """Raise an error at a marker of values above ``type (..)``: it marks none."""
         if not any(child.type == "(" for child in node.children):
             return
-        found = markers(self._comment_above(node))
-        for name in (*ENUM_MARKERS, KUBEBUILDER_ENUM):
-            for marker in found.get(name, ()):
-                place = SourcePosition(self._path, marker.line)
-                problem = f"+{name} above a group of types, which marks none of them"
+        for name, found in markers(self._comment_above(node)).items():
+            if name in ENUM_MARKERS or found[0].is_of_values:
+                place = SourcePosition(self._path, found[0].line)
+                problem = f"+{name} above a group of {what}, which marks none of them"
                 raise place.error(problem, code="marker-misuse")
 
     def _position_of(self, node: Node) -> SourcePosition:
