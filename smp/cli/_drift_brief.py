@@ -18,7 +18,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from smp.cli._drift_run import DriftRow
+from smp.cli._drift_comparing import DriftRow
 from smp.cli._drift_state import Change
 from smp.comparison import Rule
 from smp.errors import DocumentError

@@ -6,18 +6,26 @@ so each can be paired without the others. A file is read in parts, by any proces
 is known of it afterwards is small: of which clusters something was read, and a sum of
 the hashes of its objects for each granule. Two contents of a file with one sum for a
 granule have the same objects there. So a run that knows those sums of the last one
-looks only at the granules in which a sum has changed.
+looks only at the granules in which a sum has changed. Of a file with many documents it
+knows each, see _drift_documents.py.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterable, Iterator
-from hashlib import blake2b
-from typing import Final, TypeAlias
+from typing import Final
 
 import msgspec
 
+from smp.cli._drift_documents import (
+    DocumentLog,
+    DocumentTable,
+    Sums,
+    add_to_sums,
+    find_table,
+    hash_of,
+)
 from smp.cli._drift_files import (
     FleetInputs,
     cluster_in,
@@ -27,18 +35,15 @@ from smp.cli._drift_files import (
 )
 from smp.cli._drift_gaps import ReadingGaps
 from smp.cli._drift_pairs import Parts
-from smp.cli._drift_records import (
+from smp.cli._drift_parsing import (
     SUFFIXES,
     WITHOUT_START,
-    FilePart,
-    Granule,
-    Record,
     RecordReader,
-    SideFile,
     WatchEvents,
     incomplete,
     is_splittable,
 )
+from smp.cli._drift_records import FilePart, Granule, Record, SideFile
 from smp.cli._inputs import STDIN
 from smp.documents import Document
 from smp.errors import DocumentError
@@ -47,10 +52,6 @@ from smp.errors import DocumentError
 _SHARE: Final = 8 << 20
 # A compressed text becomes about so many times as long.
 _COMPRESSED: Final = 8
-_MASK: Final = (1 << 64) - 1
-_encode: Final = msgspec.msgpack.Encoder().encode
-# The sums of the objects of a file by cluster and part.
-Sums: TypeAlias = dict[str, dict[int, int]]
 
 
 class FileContent(msgspec.Struct):
@@ -71,12 +72,6 @@ class FileContent(msgspec.Struct):
     unstarted: list[tuple[str, str, int]] = []
     events: WatchEvents = msgspec.field(default_factory=WatchEvents)
 
-    def add(self, record: Record) -> None:
-        """Add an object to the sums."""
-        cluster, part = record.granule
-        sums = self.sums.setdefault(cluster, {})
-        sums[part] = (sums.get(part, 0) + _hash_of(record)) & _MASK
-
     def merge(self, other: FileContent) -> None:
         """Add another part of the file."""
         self.count += other.count
@@ -86,10 +81,13 @@ class FileContent(msgspec.Struct):
         self.listed |= other.listed
         self.is_sound = self.is_sound and other.is_sound
         self.events.merge(other.events)
-        for cluster, of_other in other.sums.items():
-            sums = self.sums.setdefault(cluster, {})
-            for part, value in of_other.items():
-                sums[part] = (sums.get(part, 0) + value) & _MASK
+        self.add_sums(other.sums)
+
+    def add_sums(self, sums: Sums) -> None:
+        """Add the sums of other objects."""
+        for cluster, of_cluster in sums.items():
+            for part, value in of_cluster.items():
+                add_to_sums(self.sums, (cluster, part), value)
 
     def finish(self) -> None:
         """Keep of the events only where a watch has no beginning."""
@@ -127,6 +125,7 @@ class ReadResult(msgspec.Struct):
     """What came of a share: of each part what was read, and what is wrong with it."""
 
     contents: list[FileContent] = []
+    tables: list[DocumentTable | None] = []
     problems: list[str] = []
     skipped: list[str] = []
     gaps: list[tuple[bool, str, str]] = []
@@ -166,7 +165,7 @@ def size_of(files: Iterable[SideFile]) -> int:
 
 
 def shares_of(
-    files: Iterable[SideFile],
+    parts: Iterable[FilePart],
     *,
     splits: bool,
     wanted: frozenset[Granule] | None = None,
@@ -174,10 +173,10 @@ def shares_of(
 ) -> Iterator[ReadShare]:
     """Divide files into shares; with ``splits`` also one that has many lines."""
     number, some, size = 0, list[FilePart](), 0
-    for file in files:
-        for part in _parts_of(file) if splits else [FilePart(file)]:
+    for whole in parts:
+        for part in _parts_of(whole) if splits else [whole]:
             some.append(part)
-            size += (part.end - part.start) or size_of([file])
+            size += (part.end - part.start) or size_of([part.file])
             # One process has no use for shares; it reports what it found, though.
             if size >= _SHARE:
                 yield ReadShare(number, some, wanted, has_sums)
@@ -186,27 +185,34 @@ def shares_of(
         yield ReadShare(number, some, wanted, has_sums)
 
 
-def _parts_of(file: SideFile) -> Iterator[FilePart]:
+def _parts_of(whole: FilePart) -> Iterator[FilePart]:
     """Yield parts of a file of lines, each with whole lines; the whole of others."""
+    file = whole.file
     if size_of([file]) < 2 * _SHARE or not is_splittable(file):
-        yield FilePart(file)
+        yield whole
         return
     start, line = 0, 1
     with open(file.path, "rb") as stream:  # noqa: PTH123  # without pathlib
         while block := stream.read(_SHARE):
             rest = stream.readline()
             end = start + len(block) + len(rest)
-            yield FilePart(file, start, end, line)
+            yield msgspec.structs.replace(whole, start=start, end=end, line=line)
             line += block.count(b"\n") + rest.count(b"\n")
             start = end
 
 
 class ShareReader:
-    """Reads shares, and gives their objects to ``parts``."""
+    """Reads shares, and gives their objects to ``parts``.
 
-    def __init__(self, inputs: FleetInputs, parts: Parts) -> None:
+    ``state`` is the file with what is known of documents, "" for none.
+    """
+
+    def __init__(self, inputs: FleetInputs, parts: Parts, state: str = "") -> None:
         self._inputs = inputs
         self._parts = parts
+        self.state: str = state
+        # The table of a file that is read in parts.
+        self._table: tuple[tuple[int, SideFile], DocumentTable | None] | None = None
 
     def read(self, share: ReadShare) -> ReadResult:
         """Read a share. Raises DocumentError for a side that cannot be read."""
@@ -221,15 +227,17 @@ class ShareReader:
     ) -> Generator[Record, None, None]:
         """Read a part of a file, and yield what was read after each object."""
         inputs, gaps, content = self._inputs, ReadingGaps(), FileContent()
+        log = self._log_of(share, part)
         result.contents.append(content)
-        reader = RecordReader(inputs, gaps, part)
+        result.tables.append(None if log is None else log.table)
+        reader = RecordReader(inputs, gaps, part, log)
         is_desired = part.file.is_desired
         try:
             for record in reader.records():
                 self._parts.number = share.number
                 content.count += 1
                 if share.has_sums:
-                    content.add(record)
+                    add_to_sums(content.sums, record.granule, hash_of(record))
                 if share.wanted is None or record.granule in share.wanted:
                     content.kept += 1
                     content.size += len(record.text)
@@ -238,12 +246,33 @@ class ShareReader:
                 if inputs.skipped or inputs.problems:
                     self._take(result, content)
         finally:
+            if log is not None:
+                content.count += log.count
+                content.add_sums(log.sums)
             content.heard = {*gaps.heard}
             content.listed, content.events = reader.listed, reader.events
             self._take(result, content)
             for cluster in gaps.clusters:
                 for reason in gaps.of(cluster, is_desired=is_desired):
                     result.gaps.append((is_desired, cluster, reason))
+
+    def _log_of(self, share: ReadShare, part: FilePart) -> DocumentLog | None:
+        """Return what is known of the documents of a part; None without a state."""
+        if not self.state:
+            return None
+        table = None
+        if part.table:
+            key = part.table, part.file
+            if self._table is None or self._table[0] != key:
+                self._table = key, find_table(self.state, part.table, part.file.key)
+            table = self._table[1]
+        return DocumentLog(
+            table,
+            share.wanted,
+            part.line,
+            is_current=part.is_current,
+            has_table=share.has_sums and not part.is_current,
+        )
 
     def _take(self, result: ReadResult, content: FileContent) -> None:
         """Move what was found wrong from the inputs to a result."""
@@ -266,18 +295,3 @@ def fail_unstarted(
                 error = incomplete(Document(None, source, line), WITHOUT_START)
                 gaps.add(cluster, str(error), is_desired=False)
                 yield error
-
-
-def _hash_of(record: Record) -> int:
-    """Return a hash of an object and of all that is known of it, but for its place."""
-    facts = (
-        record.api_version,
-        record.kind,
-        record.namespace,
-        record.name,
-        record.text,
-        record.last_applied,
-        record.error,
-        record.event,
-    )
-    return int.from_bytes(blake2b(_encode(facts), digest_size=8).digest())

@@ -1,6 +1,6 @@
 """What earlier runs of ``smp drift`` found out, kept in a file.
 
-Theory of operation. The file has four things:
+Theory of operation. The file has five things:
 
 - ``rows``: what came of each pair, by a hash of both objects and of all that the answer
   depends on beside them. So a run that was killed goes on where it was.
@@ -8,12 +8,18 @@ Theory of operation. The file has four things:
   the time when they were found first. What a run finds is new, changed or still there,
   compared with those; what it does not find any more is mended.
 - ``files``: what was in each file that this run has read, see _drift_reading.py.
+- ``documents``: what is known of each document of a file, see _drift_documents.py.
 - ``runs``: what it has counted of objects that are the same, by their granules, and of
   which granules it said more than a row can be asked for: that something is unreadable,
   or takes no part.
 
 A run of the same options over files looks only at granules in which a file has changed.
 Of the others it has the findings, and the counts.
+
+All but the first are of one run, by its number, and the last transaction of a run makes
+that number the one that counts. So a run that ends in its middle, for whatever reason,
+leaves the state of the one before it. While a run uses the file, it holds the lock of
+another one beside it, which the system frees when the process ends.
 """
 
 from __future__ import annotations
@@ -28,9 +34,10 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
+from smp.cli._drift_comparing import DriftRow, SameCount, key_of
+from smp.cli._drift_documents import DocumentTable
 from smp.cli._drift_reading import FileContent
 from smp.cli._drift_records import Granule
-from smp.cli._drift_run import DriftRow, SameCount, key_of
 from smp.errors import DocumentError
 
 Change: TypeAlias = Literal["new", "mended", "changed", "still"]
@@ -40,6 +47,7 @@ _TABLES: Final = (
     # The number is the place of a row among others.
     "findings (run INT, key BLOB, number INT, since, row, PRIMARY KEY (run, key))",
     "files (run INT, desired INT, path, content, PRIMARY KEY (run, desired, path))",
+    "documents (run INT, desired INT, path, content, PRIMARY KEY (run, desired, path))",
     "runs (run INTEGER PRIMARY KEY, kept BLOB)",
 )
 _FINDING: Final = "SELECT since, row FROM findings WHERE run = ? AND key = ?"
@@ -47,6 +55,8 @@ _UNSEEN: Final = (
     "SELECT since, row FROM findings WHERE run = ? AND key NOT IN"
     " (SELECT key FROM findings WHERE run = ?) AND key NOT IN (SELECT key FROM seen)"
 )
+_COPY: Final = "put back a copy of it; without it, the next run is the first one"
+_OF_RUNS: Final = ("findings", "files", "documents")
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder(DriftRow).decode
 _pack: Final = msgspec.msgpack.Encoder().encode
@@ -92,37 +102,74 @@ class DriftState:
         self._number = 0
         self.changes: Counter[Change] = Counter()
         self._now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        with self._checked():
-            self._file = sqlite3.connect(path)
+        self._lock = self._locked()
         try:
             with self._checked():
+                self._file = sqlite3.connect(path)
+        except DocumentError:
+            self._lock.close()
+            raise
+        try:
+            with self._checked():
+                self._require_own()
                 self._prepare()
         except DocumentError:
-            self._file.close()
+            self.close()
             raise
+
+    def _locked(self) -> sqlite3.Connection:
+        """Return what keeps other runs from the file until it is closed."""
+        with self._checked():
+            lock = sqlite3.connect(f"{self.path}-lock", timeout=0)
+        try:
+            # Nothing is written to it (sqlite.org/lang_transaction.html).
+            lock.execute("BEGIN EXCLUSIVE")
+        except sqlite3.Error as error:
+            lock.close()
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                raise self._error(error) from None
+            raise self._error("another run uses it", "wait for its end") from None
+        return lock
+
+    def _require_own(self) -> None:
+        """Raise ValueError for a file of something else, before it is changed."""
+        found = self._file.execute("SELECT name FROM sqlite_master")
+        tables = {name for (name,) in found}
+        if tables and not {"rows", "findings", "runs"} <= tables:
+            raise ValueError("it is the database of another program")
+        for (problem,) in self._file.execute("PRAGMA quick_check(1)"):
+            if problem != "ok":
+                raise ValueError(problem)
 
     def _prepare(self) -> None:
         # Other processes read while this one writes (sqlite.org/wal.html).
         self._file.execute("PRAGMA journal_mode=WAL")
         self._file.execute("PRAGMA synchronous=NORMAL")
-        for table in _TABLES:
-            self._file.execute(f"CREATE TABLE IF NOT EXISTS {table} WITHOUT ROWID")
+        with self._file:
+            self._file.execute("BEGIN IMMEDIATE")
+            for table in _TABLES:
+                self._file.execute(f"CREATE TABLE IF NOT EXISTS {table} WITHOUT ROWID")
         self._file.execute("CREATE TEMP TABLE seen (key BLOB PRIMARY KEY)")
         self._file.execute("CREATE TEMP TABLE looked_at (granule INTEGER PRIMARY KEY)")
+        # The run whose findings count, and this one.
         self.last: int = self._latest("runs")
-        self._run = max(self.last, self._latest("rows")) + 1
+        self.run: int = max(self.last, self._latest("rows")) + 1
         with self._file:
             # What a run that was killed has left is found again.
-            self._file.execute("DELETE FROM findings WHERE run != ?", (self.last,))
-            self._file.execute("DELETE FROM files WHERE run != ?", (self.last,))
+            self._forget_others(self.last)
         query = "SELECT kept FROM runs WHERE run = ?"
         found = self._file.execute(query, (self.last,)).fetchone()
         self.known: KnownRun = KnownRun()
         if found is not None:
             self.known = msgspec.msgpack.decode(found[0], type=KnownRun)
+        self.files: KnownFiles = self._read_files()
         # A row that cannot be read must not end a run in its middle.
         for _ in self.findings():
             continue
+
+    def _forget_others(self, run: int) -> None:
+        for table in _OF_RUNS:
+            self._file.execute(f"DELETE FROM {table} WHERE run != ?", (run,))  # noqa: S608  # three names
 
     @contextmanager
     def _checked(self) -> Iterator[None]:
@@ -131,15 +178,18 @@ class DriftState:
         except (
             sqlite3.Error,
             msgspec.MsgspecError,
-            UnicodeError,
+            ValueError,
             TypeError,
         ) as error:
-            raise DocumentError(
-                f"cannot use the file of the state: {error}",
-                code="invalid-state",
-                source=self.path,
-                hint="remove it, and the next run is the first one",
-            ) from None
+            raise self._error(error) from None
+
+    def _error(self, problem: object, hint: str = _COPY) -> DocumentError:
+        return DocumentError(
+            f"cannot use the file of the state: {problem}",
+            code="invalid-state",
+            source=self.path,
+            hint=hint,
+        )
 
     def _latest(self, table: Literal["runs", "rows"]) -> int:
         query = {
@@ -149,19 +199,25 @@ class DriftState:
         [(number,)] = self._file.execute(query[table])
         return number or 0
 
-    def files(self) -> KnownFiles:
-        """Return the files that the last run has read; none where not all were."""
+    def _read_files(self) -> KnownFiles:
         query = "SELECT desired, path, content FROM files WHERE run = ?"
-        with self._checked():
-            return {
-                (bool(is_desired), path): msgspec.msgpack.decode(text, type=KnownFile)
-                for is_desired, path, text in self._file.execute(query, (self.last,))
-            }
+        return {
+            (bool(is_desired), path): msgspec.msgpack.decode(text, type=KnownFile)
+            for is_desired, path, text in self._file.execute(query, (self.last,))
+        }
+
+    def keep_table(self, key: tuple[bool, str], table: DocumentTable) -> None:
+        """Keep what is known of the documents of a file; find_table reads it."""
+        with self._checked(), self._file:
+            self._file.execute(
+                "INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?)",
+                (self.run, *key, _pack(table.pack())),
+            )
 
     def add(self, rows: Iterable[tuple[bytes, Granule, bytes | None]]) -> None:
         """Keep answers; None is one that is the same. All or none of them are kept."""
         values = [
-            (digest, self._run, _number_of(granule), row)
+            (digest, self.run, _number_of(granule), row)
             for digest, granule, row in rows
         ]
         # One transaction: a run that is killed leaves whole parts.
@@ -175,7 +231,10 @@ class DriftState:
 
         Of an object that cannot be read nothing has changed. Raises DocumentError.
         """
-        key = key_of(row)
+        with self._checked():
+            return self._compared(row, key_of(row))
+
+    def _compared(self, row: DriftRow, key: bytes) -> DriftRow:
         former = self._file.execute(_FINDING, (self.last, key)).fetchone()
         if row.verdict == "same" and former is None:
             return row
@@ -206,10 +265,11 @@ class DriftState:
 
     def _keep(self, key: bytes, since: str, row: bytes) -> None:
         self._number += 1
-        self._file.execute(
-            "INSERT OR REPLACE INTO findings VALUES (?, ?, ?, ?, ?)",
-            (self._run, key, self._number, since, row),
-        )
+        with self._checked():
+            self._file.execute(
+                "INSERT OR REPLACE INTO findings VALUES (?, ?, ?, ?, ?)",
+                (self.run, key, self._number, since, row),
+            )
 
     def find_gone(self, incomplete: Container[str]) -> Iterator[DriftRow]:
         """Yield what was found before, and is of no object any more: it is mended.
@@ -217,7 +277,8 @@ class DriftState:
         Of the clusters that were not read completely that is not known: a row is kept,
         and has no change.
         """
-        unseen = [*self._file.execute(_UNSEEN, (self.last, self._run))]
+        with self._checked():
+            unseen = [*self._file.execute(_UNSEEN, (self.last, self.run))]
         for since, text in unseen:
             row = self._decoded(text)
             if row.cluster in incomplete:
@@ -241,32 +302,37 @@ class DriftState:
         self,
         known: KnownRun,
         files: KnownFiles,
+        unchanged: Iterable[tuple[bool, str]],
         looked_at: Collection[Granule] | None,
     ) -> None:
         """Forget what was looked at, and was not seen; None is all.
 
-        ``files`` are all that were read; none where they could not be read again.
+        ``files`` are all that were read; none where they could not be read again. What
+        is known of the documents of ``unchanged`` files is kept.
         """
-        run = (self._run,)
         with self._checked(), self._file:
             forget = "DELETE FROM rows WHERE run != ?"
             if looked_at is not None:
                 numbers = {(_number_of(granule),) for granule in looked_at}
                 self._file.executemany("INSERT INTO looked_at VALUES (?)", numbers)
                 forget += " AND granule IN (SELECT granule FROM looked_at)"
-            self._file.execute(forget, run)
-            for table in ("findings", "files"):
-                self._file.execute(f"DELETE FROM {table} WHERE run != ?", run)  # noqa: S608  # two names
+            self._file.execute(forget, (self.run,))
+            self._file.executemany(
+                "UPDATE documents SET run = ?"
+                " WHERE run = ? AND desired = ? AND path = ?",
+                ((self.run, self.last, *key) for key in unchanged),
+            )
+            self._forget_others(self.run)
             self._file.execute("DELETE FROM runs")
             self._file.executemany(
                 "INSERT INTO files VALUES (?, ?, ?, ?)",
                 (
-                    (self._run, is_desired, path, _pack(file))
+                    (self.run, is_desired, path, _pack(file))
                     for (is_desired, path), file in files.items()
                 ),
             )
             self._file.execute(
-                "INSERT INTO runs VALUES (?, ?)", (self._run, _pack(known))
+                "INSERT INTO runs VALUES (?, ?)", (self.run, _pack(known))
             )
 
     def findings(self) -> Iterator[DriftRow]:
@@ -278,8 +344,10 @@ class DriftState:
             yield self._decoded(text)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, and let other runs use it."""
+        # What is not committed yet is of a run that has not come to its end.
         self._file.close()
+        self._lock.close()
 
     def _decoded(self, text: bytes) -> DriftRow:
         with self._checked():

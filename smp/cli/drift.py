@@ -15,15 +15,24 @@ from smp._values.extras import extra_hint
 from smp.cli._commands import Command, CommandOption, switch
 from smp.cli._comparing import read_rule_files
 from smp.cli._drift_brief import ExpiredRule, write_whole
+from smp.cli._drift_comparing import Comparer
 from smp.cli._drift_files import FleetInputs
 from smp.cli._drift_gaps import ReadingGaps
 from smp.cli._drift_history import History
+from smp.cli._drift_increments import Increment
 from smp.cli._drift_output import DriftTotals, output_of
 from smp.cli._drift_pairs import Parts
-from smp.cli._drift_run import Comparer
+from smp.cli._drift_sides import (
+    DriftSides,
+    DriftWorker,
+    FleetReader,
+    compare_parts,
+    may_fork,
+)
 from smp.cli._drift_state import DriftState
-from smp.cli._drift_steps import DriftRun, DriftSides, DriftWorker, may_fork
-from smp.cli._errors import UsageError, printable, report
+from smp.cli._drift_telling import RunNotices
+from smp.cli._drift_writing import RowWriter
+from smp.cli._errors import UsageError
 from smp.cli._inputs import Inputs
 from smp.cli._interrupts import Interruption
 from smp.cli._options import (
@@ -89,6 +98,7 @@ def run_drift(  # noqa: PLR0913  # its options
     sides = DriftSides.of(
         paths, live, contexts, cluster, by_folder=by_folder, extra=extra
     )
+    sides = msgspec.structs.replace(sides, is_everywhere=all_namespaces)
     if paths and (settings.selector or all_namespaces):
         raise UsageError("-l and -A choose live objects where no manifests are given")
     _require_pyarrow()
@@ -106,6 +116,7 @@ def run_drift(  # noqa: PLR0913  # its options
     )
     gaps = ReadingGaps()
     totals = DriftTotals(gaps, expired)
+    output = output_of(settings.report_format, totals)
     with (
         Interruption() as interruption,
         closing(Parts()) as parts,
@@ -118,36 +129,39 @@ def run_drift(  # noqa: PLR0913  # its options
             )
         ) as workers,
     ):
-        run = DriftRun(inputs, gaps, settings, totals, workers, interruption)
-        run.schemas = schemas
-        run.all_rows = all_rows
-        run.is_everywhere = all_namespaces
-        run.history = None if git is None else History(git, inputs)
-        kept = None if state is None else _opened(state, run)
-        output = output_of(settings.report_format, totals)
-        try:
+        notices = RunNotices(inputs, totals, settings, interruption)
+        history = None if git is None else History(git, inputs)
+        increment = None
+        if state is not None:
+            has_cel = custom_resources.is_installed()
+            facts = (additions, cluster, by_folder, has_cel)
+            salt = _salt(settings, inputs, expired, facts)
+            kept = _opened(state, notices)
             if kept is not None:
-                has_cel = custom_resources.is_installed()
-                facts = (additions, cluster, by_folder, has_cel)
-                run.know(kept, _salt(settings, inputs, expired, facts))
-            run.read(sides)
-            run.compare(output)
+                workers.worker.know(kept.path, kept.last, salt)
+                increment = Increment(kept, salt, history, notices, reads_all=all_rows)
+        try:
+            reader = FleetReader(inputs, gaps, workers, notices, increment)
+            reader.read(sides, settings, schemas)
+            if not interruption.is_requested:
+                writer = RowWriter(output, totals, notices, increment, history)
+                writer.write_known()
+                with closing(compare_parts(workers)) as found:
+                    writer.write(found)
         finally:
-            run.progress.clear()
+            notices.progress.clear()
             inputs.close()
             if interruption.is_requested:
                 gaps.add("", "the run was interrupted", is_desired=False)
             output.end(totals.clusters())
             if metrics is not None:
                 write_whole(metrics, totals.metrics())
-            if kept is not None:
-                kept.close()
-        run.tell_interruption()
-        if not settings.quiet:
-            for text in schemas.unchecked_in(totals.judged):
-                report(printable(f"smp: warning: {text}"))
+            if increment is not None:
+                increment.state.close()
+        notices.tell_interruption()
+        notices.warn(schemas.unchecked_in(totals.judged))
         # Where it was interrupted, the process ends here.
-        return run.end()
+        return notices.end()
 
 
 def _require_pyarrow() -> None:
@@ -157,12 +171,12 @@ def _require_pyarrow() -> None:
         )
 
 
-def _opened(path: str, run: DriftRun) -> DriftState | None:
+def _opened(path: str, notices: RunNotices) -> DriftState | None:
     """Open a state; a run goes on without one that is broken, and tells."""
     try:
         return DriftState(path)
     except DocumentError as error:
-        run.fail(error)
+        notices.fail(error)
         return None
 
 

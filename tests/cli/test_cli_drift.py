@@ -23,9 +23,9 @@ from junitparser import JUnitXml
 import smp
 from benchmarks.fleets import Rates, pairs
 from smp._values.values import JSONObject
+from smp.cli._drift_comparing import Found
 from smp.cli._drift_history import path_of
 from smp.cli._drift_pairs import Parts
-from smp.cli._drift_run import Found
 from smp.cli._workers import WorkerPool
 from smp.cluster import Cluster
 from smp.custom_resources import _expressions
@@ -331,7 +331,7 @@ def test_any_number_of_processes_gives_the_same_rows(
     files: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = drift(*files, "--format", "ndjson").stdout
-    monkeypatch.setattr("smp.cli._drift_steps.LARGE", 1)
+    monkeypatch.setattr("smp.cli._drift_sides.LARGE", 1)
     monkeypatch.setattr("smp.cli._drift_pairs._SHARE", 20_000)
     # Each process reads some lines of each file.
     monkeypatch.setattr("smp.cli._drift_reading._SHARE", 20_000)
@@ -664,7 +664,7 @@ def test_a_large_fleet_is_compared_where_the_system_tells_no_affinity(
     files: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As on macOS and on Windows."""
-    monkeypatch.setattr("smp.cli._drift_steps.LARGE", 0)
+    monkeypatch.setattr("smp.cli._drift_sides.LARGE", 0)
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
     ran = run("drift", *files, "--format", "ndjson")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -11,6 +11,8 @@ from typing import Any, Final
 import pytest
 
 from smp.cli._drift_pairs import Parts
+from smp.cli._drift_parsing import RecordReader
+from smp.cli._drift_records import Record
 from tests.support.command import Ran, run
 
 CLUSTERS: Final = ("eu-1", "eu-2", "us-1")
@@ -121,6 +123,20 @@ def move_lines(random: Random) -> None:
         path.write_text(f"{line}\n{path.read_text()}")
 
 
+def write_documents(random: Random) -> None:
+    """Write manifests as one file of YAML documents, or as one list."""
+    folder = Path("want", random.choice(CLUSTERS))
+    objects = [
+        json.dumps(config_map(name, str(random.randrange(2))))
+        for name in random.sample(_NAMES, 6)
+    ]
+    if random.randrange(2):
+        (folder / "many.yaml").write_text("\n---\n".join(objects))
+        return
+    listed = f'{{"apiVersion": "v1", "items": [{", ".join(objects)}], "kind": "List"}}'
+    (folder / "many.yaml").write_text(listed)
+
+
 CHANGES: Final[tuple[Callable[[Random], None], ...]] = (
     change_value,
     change_value,
@@ -132,6 +148,9 @@ CHANGES: Final[tuple[Callable[[Random], None], ...]] = (
     add_manifest,
     add_other,
     move_lines,
+    move_lines,
+    write_documents,
+    write_documents,
 )
 
 
@@ -139,11 +158,13 @@ def drift(*arguments: str) -> Ran:
     return run("drift", "--jobs", "1", "--format", "ndjson", *SIDES, *arguments)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_run_with_a_state_finds_what_one_without_finds(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    # The documents of files are known, also of small ones.
+    monkeypatch.setattr("smp.cli._drift_increments.FEWEST", 2)
     random = Random(seed)
     write_fleet(random)
     for number in range(30):
@@ -192,3 +213,49 @@ def test_a_changed_file_costs_what_has_changed(
     added.clear()
     drift("--state", "state.db")
     assert added == []
+
+
+def write_large(random: Random, changed: frozenset[int] = frozenset()) -> None:
+    """Write both sides, each as one file with many objects."""
+    for side, name in (("want", "all.yaml"), ("live", "all.ndjson")):
+        Path(side, "eu-1").mkdir(parents=True, exist_ok=True)
+        lines = [
+            json.dumps(config_map(f"n-{number}", str(random.randrange(9) or side)))
+            for number in range(300)
+        ]
+        for number in changed if side == "live" else ():
+            lines[number] = json.dumps(config_map(f"n-{number}", "changed"))
+        text = "\n---\n".join(lines) if name.endswith("yaml") else "\n".join(lines)
+        Path(side, "eu-1", name).write_text(text)
+
+
+def test_of_a_large_file_what_has_changed_is_parsed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_large(Random(1))
+    parsed: list[str] = []
+    of_object = RecordReader._of_object  # noqa: SLF001  # all that is parsed
+
+    def counted(reader: RecordReader, identity: Any, *rest: Any) -> Iterator[Record]:
+        parsed.append(identity.name)
+        return of_object(reader, identity, *rest)
+
+    monkeypatch.setattr(RecordReader, "_of_object", counted)
+    first = drift("--state", "state.db")
+    assert len(parsed) == 600
+    parsed.clear()
+    write_large(Random(1), frozenset({7}))
+    second = drift("--state", "state.db")
+    # Once for what it is now, and then all that may be pairs with it.
+    assert parsed.count("n-7") == 3
+    assert len(parsed) < 20
+    assert len(rows_of(second)) - len(rows_of(first)) in {0, 1}
+    # The findings of what is at other lines now are known, with their places.
+    path = Path("live/eu-1/all.ndjson")
+    added = json.dumps(config_map("added", "1"))
+    path.write_text(f"{added}\n{path.read_text()}")
+    parsed.clear()
+    third = drift("--state", "state.db")
+    assert len(parsed) < 20
+    assert rows_of(third) == rows_of(drift())

@@ -14,16 +14,16 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from hashlib import blake2b
 from types import ModuleType
 from typing import Any, Final, TypeAlias
-from urllib.parse import quote
 
 import msgspec
 
 from smp._values.codec import decode
 from smp._values.values import JSONObject, as_object
+from smp.cli._drift_documents import read_only
 from smp.cli._drift_pairs import ObjectPair, PairedPart, Skipped, by_size
 from smp.cli._drift_records import Granule, Record, RecordPart
 from smp.comparison import Rules
@@ -75,15 +75,13 @@ def find_keys(path: str, run: int, keys: list[bytes]) -> set[bytes]:
 
 
 def _find(path: str, query: str, values: list[bytes]) -> Iterator[tuple[Any, Any]]:
-    file = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True)
-    try:
+    # What cannot be read of the state is found out again.
+    with suppress(sqlite3.Error), closing(read_only(path)) as file:
         # SQLite limits the number of parameters of a query.
         for start in range(0, len(values), _AT_ONCE):
             some = values[start : start + _AT_ONCE]
             marks = ",".join("?" * len(some))
             yield from file.execute(query.format(marks=marks), some)
-    finally:
-        file.close()
 
 
 # What is compared at a time, in bytes of JSON.

@@ -1,0 +1,431 @@
+"""The sides of ``smp drift``: what each is, and how all of it is read.
+
+Theory of operation. Files are read in shares, by several processes where that pays, and
+each process writes the objects to files of its own, by their parts. When all is read,
+the parts are compared one after the other, by any process. Live clusters and streams
+are read by this process.
+
+With a state, and the same options as in the last run, the files that have changed are
+read once more before that, for their sums (_drift_reading.py). Then the objects of the
+granules that differ are read from all files that have some, and compared; of the others
+the state has the findings.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from hashlib import blake2b
+from itertools import islice
+from typing import Any, Final
+
+import msgspec
+
+from smp.cli._drift_clusters import LiveFleet, contexts_of
+from smp.cli._drift_comparing import LARGE, Comparer, Found, load_fleet
+from smp.cli._drift_documents import DocumentTable
+from smp.cli._drift_files import FleetInputs
+from smp.cli._drift_gaps import ReadingGaps
+from smp.cli._drift_increments import Increment
+from smp.cli._drift_live import LiveCluster
+from smp.cli._drift_pairs import PairedPart, Parts
+from smp.cli._drift_parsing import RecordReader
+from smp.cli._drift_reading import (
+    FileContent,
+    ReadResult,
+    ReadShare,
+    ShareReader,
+    fail_unstarted,
+    shares_of,
+    side_files,
+    size_of,
+)
+from smp.cli._drift_records import FilePart, Granule, Record, SideFile
+from smp.cli._drift_telling import RunNotices
+from smp.cli._errors import UsageError
+from smp.cli._inputs import STDIN
+from smp.cli._live import CLUSTER, is_cluster
+from smp.cli._options import CommandSettings, Schemas
+from smp.cli._workers import WorkerPool
+from smp.errors import SmpError
+
+# Manifests whose live objects are asked for at a time.
+_ASKED: Final = 100
+_DIGEST: Final = 16
+# So many objects are read before what takes no part is named.
+_NAMED: Final = 1000
+
+
+class DriftWorker:
+    """Reads and compares, in this process or in another one."""
+
+    def __init__(self, comparer: Comparer, inputs: FleetInputs, parts: Parts) -> None:
+        self.comparer: Comparer = comparer
+        self.parts: Parts = parts
+        self.reader: ShareReader = ShareReader(inputs, parts)
+        self._max_bytes = inputs.max_bytes
+        # Where other processes write what they read.
+        self.folder: str = ""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is sent to a process: what was read stays here."""
+        kept = ("comparer", "_max_bytes", "folder")
+        return {name: self.__dict__[name] for name in kept}
+
+    def know(self, state: str, last: int, salt: bytes) -> None:
+        """Begin with what is known: the file of a state, and its last run."""
+        self.comparer.state, self.comparer.last = state, last
+        self.comparer.salt = salt
+        self.reader.state = state
+
+    def prepare(self) -> None:
+        """Begin to work in another process."""
+        load_fleet()
+        self.parts = Parts(folder=self.folder)
+        inputs = FleetInputs(self._max_bytes)
+        self.reader = ShareReader(inputs, self.parts, self.comparer.state)
+
+    def read(self, share: ReadShare) -> ReadResult:
+        """Read a share to the files of this process. Raises DocumentError."""
+        result = self.reader.read(share)
+        self.parts.write()
+        return result
+
+    def compare(self, part: PairedPart) -> Found:
+        """Compare the objects of a part."""
+        return self.comparer.compare(part)
+
+
+def may_fork() -> bool:
+    """Tell whether a process that is forked has no locks of threads: those of Arrow."""
+    is_alone = threading.active_count() == 1 and "pyarrow" not in sys.modules
+    return sys.platform == "linux" and is_alone
+
+
+class DriftSides(msgspec.Struct, frozen=True):
+    """What a run reads: both sides, and how objects get their clusters."""
+
+    paths: tuple[str, ...]
+    live: str
+    contexts: list[str]
+    cluster: str
+    by_folder: bool
+    extra: bool
+    # Whether what was applied is looked for in all namespaces.
+    is_everywhere: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        paths: tuple[str, ...],
+        live: tuple[str, ...],
+        globs: tuple[str, ...],
+        cluster: str,
+        *,
+        by_folder: bool,
+        extra: bool,
+    ) -> DriftSides:
+        """Return what options ask for. Raises UsageError and ConfigurationError."""
+        contexts = contexts_of(live, globs)
+        if not (live or contexts):
+            raise UsageError("give manifests, -f FILE, and '--live'")
+        # A live object says what was applied last to it.
+        if not paths and (contexts or not is_cluster(live[0])):
+            raise UsageError("give manifests: only --live cluster can be without")
+        # Several contexts are read together, and named by their rows.
+        side = CLUSTER if contexts else live[0]
+        require_sides(paths, side)
+        if extra and not is_cluster(side):
+            raise UsageError("'--extra' is for '--live cluster': a file has all it has")
+        return cls(paths, side, contexts, cluster, by_folder, extra)
+
+
+class FleetReader:
+    """Reads both sides into the parts of a worker."""
+
+    def __init__(
+        self,
+        inputs: FleetInputs,
+        gaps: ReadingGaps,
+        workers: WorkerPool[DriftWorker],
+        notices: RunNotices,
+        increment: Increment | None,
+    ) -> None:
+        self._inputs = inputs
+        self._gaps = gaps
+        self._workers = workers
+        self._parts = workers.worker.parts
+        self._notices = notices
+        self._increment = increment
+        self._size = 0
+        # Processes get the definitions of a cluster, which are known at the end.
+        self._may_start = True
+
+    def read(
+        self, sides: DriftSides, settings: CommandSettings, schemas: Schemas
+    ) -> None:
+        """Read both sides. Raises DocumentError for one that cannot be read."""
+        desired = [
+            file
+            for path in sides.paths
+            for file in self._files(sides, path, is_desired=True)
+        ]
+        if not (sides.contexts or is_cluster(sides.live)):
+            live = self._files(sides, sides.live, is_desired=False)
+            self._read_files([*desired, *live])
+            return
+        wanted = self._manifests(desired)
+        # A cluster has many objects that no manifest is about.
+        if sides.contexts:
+            fleet = LiveFleet(
+                sides.contexts, self._inputs, self._gaps, extra=sides.extra
+            )
+            self._add(fleet.of_each(wanted), is_desired=True)
+            with closing(fleet.records()) as found:
+                self._add(found, is_desired=False)
+            return
+        # What is live is asked for where a manifest says that there is something.
+        self._may_start = False
+        source = LiveCluster(sides.live, self._inputs, self._gaps, settings)
+        if not sides.paths:
+            for pair in source.applied(
+                settings.selector, is_everywhere=sides.is_everywhere
+            ):
+                for is_desired, record in zip((True, False), pair, strict=True):
+                    self._add([record], is_desired=is_desired)
+        while some := [*islice(wanted, _ASKED)]:
+            self._add(source.of(some), is_desired=False)
+            self._add(some, is_desired=True)
+        if sides.extra:
+            self._add(source.others(), is_desired=False)
+        self._take_definitions(schemas)
+
+    def _take_definitions(self, schemas: Schemas) -> None:
+        """Judge by the definitions of the cluster, which were read with its objects."""
+        comparer = self._workers.worker.comparer
+        hashed = blake2b(comparer.salt, digest_size=_DIGEST)
+        for entry in self._inputs.definitions:
+            hashed.update(self._inputs.data_of(entry))
+        comparer.salt = hashed.digest()
+        if self._increment is not None:
+            self._increment.depend_on(comparer.salt)
+        comparer.catalog = schemas.catalog_with_inputs
+        self._may_start = True
+        self._expect()
+
+    def _files(
+        self, sides: DriftSides, path: str, *, is_desired: bool
+    ) -> list[SideFile]:
+        return side_files(
+            self._inputs,
+            path,
+            sides.cluster,
+            by_folder=sides.by_folder,
+            is_desired=is_desired,
+        )
+
+    def _manifests(self, files: Iterable[SideFile]) -> Iterator[Record]:
+        for file in files:
+            yield from RecordReader(self._inputs, self._gaps, FilePart(file)).records()
+
+    def _add(self, records: Iterable[Record], *, is_desired: bool) -> None:
+        """Add what this process reads of manifests and live clusters."""
+        side, notices = "desired" if is_desired else "live", self._notices
+        for record in records:
+            if notices.is_interrupted:
+                return
+            self._parts.add(record, is_desired=is_desired)
+            # It stands for an object that could not be read.
+            if not record.place:
+                continue
+            if not is_desired:
+                self._gaps.hear(record.cluster)
+            notices.kept += 1
+            notices.read[side] += 1
+            self._size += len(record.text)
+            # What is named at once takes no memory.
+            if notices.kept % _NAMED == 0:
+                notices.tell_new()
+                self._expect()
+            notices.progress.count(notices.kept, what="read")
+        notices.tell_new()
+        self._expect()
+
+    def _expect(self) -> None:
+        """Start processes where what was read is worth them.
+
+        They load what they need while this one still reads.
+        """
+        if self._size >= LARGE and self._may_start:
+            self._workers.start()
+
+    def _read_files(self, files: list[SideFile]) -> None:
+        """Read the files of both sides as far as they have to be."""
+        increment, changed = self._increment, None
+        digests = None if increment is None else self._digests(files)
+        if increment is not None and digests is not None:
+            changed = increment.changed(digests)
+        if increment is None or changed is None:
+            has_sums = digests is not None
+            contents = self._contents(map(FilePart, files), has_sums=has_sums)
+            self._notices.kept += sum(content.kept for content in contents.values())
+        else:
+            contents = self._changed_contents(increment, files, changed)
+        if increment is not None and digests is not None:
+            increment.keep_files(digests, contents)
+        for file, content in contents.items():
+            side = "desired" if file.is_desired else "live"
+            self._notices.read[side] += content.count
+            if not file.is_desired:
+                for cluster in content.heard:
+                    self._gaps.hear(cluster)
+        for error in fail_unstarted(contents.values(), self._gaps):
+            self._notices.fail(error)
+
+    def _changed_contents(
+        self, increment: Increment, files: list[SideFile], changed: list[SideFile]
+    ) -> dict[SideFile, FileContent]:
+        """Read what has changed, and return what is in each file now."""
+        is_changed = frozenset(changed)
+        found = self._contents(
+            map(increment.part, changed), wanted=frozenset(), tells=False
+        )
+        contents = {
+            file: found[file] if file in is_changed else increment.content(file)
+            for file in files
+        }
+        wanted = increment.look_at(files, found)
+        # In the order of the sides: the last of several manifests counts.
+        some = [
+            increment.part(file, is_current=True)
+            for file in files
+            if not contents[file].is_sound
+            or not wanted.isdisjoint(contents[file].granules())
+        ]
+        again = self._contents(some, wanted=wanted, has_sums=False)
+        self._notices.kept += sum(content.kept for content in again.values())
+        return contents
+
+    def _digests(self, files: Iterable[SideFile]) -> dict[SideFile, bytes] | None:
+        """Return a hash of each file; None where one can be read only once."""
+        found: dict[SideFile, bytes] = {}
+        for file in files:
+            if file.path == STDIN:
+                return None
+            try:
+                found[file] = self._inputs.digest(file.path)
+            except SmpError:
+                # Where it is read, it is said why it cannot be.
+                found[file] = b""
+        return found
+
+    def _contents(
+        self,
+        parts: Iterable[FilePart],
+        *,
+        wanted: frozenset[Granule] | None = None,
+        has_sums: bool = True,
+        tells: bool = True,
+    ) -> dict[SideFile, FileContent]:
+        """Read files, and return what was in each. Raises DocumentError."""
+        parts = [*parts]
+        if size_of(part.file for part in parts) >= LARGE and self._workers.may_start:
+            self._workers.worker.folder = self._parts.share()
+            self._workers.start()
+        shares = shares_of(
+            parts, splits=self._workers.is_started, wanted=wanted, has_sums=has_sums
+        )
+        contents: dict[SideFile, FileContent] = {}
+        tables: dict[SideFile, DocumentTable] = {}
+        with closing(self._results(shares, tells=tells)) as results:
+            for share, result in results:
+                found = zip(share.parts, result.contents, result.tables, strict=False)
+                for part, content, table in found:
+                    self._size += content.size
+                    if part.file in contents:
+                        contents[part.file].merge(content)
+                    else:
+                        contents[part.file] = content
+                    if table is not None and part.file in tables:
+                        tables[part.file].merge(table)
+                    elif table is not None:
+                        tables[part.file] = table
+                if tells:
+                    self._take(result)
+        for content in contents.values():
+            content.finish()
+        if self._increment is not None:
+            for file, table in tables.items():
+                self._increment.keep_table(file, table)
+        self._expect()
+        return contents
+
+    def _results(
+        self, shares: Iterator[ReadShare], *, tells: bool
+    ) -> Generator[tuple[ReadShare, ReadResult], None, None]:
+        """Yield shares with what came of them."""
+        if self._workers.is_started:
+            yield from self._results_of_workers(shares)
+            return
+        count, notices = 0, self._notices
+        reader = self._workers.worker.reader
+        for share in shares:
+            result = ReadResult()
+            for part in share.parts:
+                with closing(reader.steps(share, part, result)) as steps:
+                    for _ in steps:
+                        count += 1
+                        # What is named at once takes no memory.
+                        if tells and count % _NAMED == 0:
+                            self._take(result)
+                        notices.progress.count(count, what="read")
+                        if notices.is_interrupted:
+                            break
+            yield share, result
+            if notices.is_interrupted:
+                return
+
+    def _results_of_workers(
+        self, shares: Iterator[ReadShare]
+    ) -> Generator[tuple[ReadShare, ReadResult], None, None]:
+        count, issued = 0, deque[ReadShare]()
+
+        def each() -> Iterator[list[ReadShare]]:
+            for share in shares:
+                issued.append(share)
+                yield [share]
+
+        with closing(self._workers.results(each(), DriftWorker.read)) as found:
+            for result in found:
+                for content in result.contents:
+                    count += content.count
+                    self._parts.expect(content.kept, content.size)
+                self._notices.progress.count(count, what="read")
+                yield issued.popleft(), result
+                if self._notices.is_interrupted:
+                    return
+
+    def _take(self, result: ReadResult) -> None:
+        """Name what was wrong with a share, and remember what may be lost."""
+        for is_desired, cluster, reason in result.gaps:
+            self._gaps.add(cluster, reason, is_desired=is_desired)
+        self._notices.tell(result.problems, result.skipped)
+        for found in (result.gaps, result.problems, result.skipped):
+            found.clear()
+
+
+def compare_parts(workers: WorkerPool[DriftWorker]) -> Generator[Found, None, None]:
+    """Yield what comes of the parts when all is read."""
+    shares = ([part] for part in workers.worker.parts.finished())
+    yield from workers.results(shares, DriftWorker.compare)
+
+
+def require_sides(manifests: Sequence[str], live: str) -> None:
+    """Raise UsageError for two sides that cannot be read together."""
+    if any(map(is_cluster, manifests)):
+        raise UsageError("manifests are what a cluster should have: files, or -")
+    if live == STDIN and STDIN in manifests:
+        raise UsageError("only one of the manifests and '--live' can be -")

@@ -1,0 +1,98 @@
+"""The rows of ``smp drift``: judged by all that was read, counted, and written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from smp.cli._drift_comparing import DriftRow, Found
+from smp.cli._drift_history import History
+from smp.cli._drift_increments import Increment
+from smp.cli._drift_output import DriftTotals, Output
+from smp.cli._drift_pairs import Skipped
+from smp.cli._drift_records import RecordPart
+from smp.cli._drift_telling import RunNotices
+
+
+class RowWriter:
+    """Writes the rows of a run, and keeps them where it has a state."""
+
+    def __init__(
+        self,
+        output: Output,
+        totals: DriftTotals,
+        notices: RunNotices,
+        increment: Increment | None,
+        history: History | None,
+    ) -> None:
+        self._output = output
+        self._totals = totals
+        self._notices = notices
+        self._increment = increment
+        self._history = history
+
+    def write_known(self) -> None:
+        """Write and count what is known of granules that nobody looks at."""
+        if self._increment is None:
+            return
+        for granule, same in self._increment.same_as_before():
+            self._totals.add_same(granule[0], same)
+            self._increment.add_same(granule, same)
+        for row in self._increment.rows_as_before():
+            self._write(self._totals.judge(row))
+        self._totals.reused = self._totals.verdicts.total()
+
+    def write(self, found: Iterable[Found]) -> None:
+        """Write the rows as they are found, and in the end what is gone."""
+        notices, increment = self._notices, self._increment
+        notices.progress.restart()
+        for some in found:
+            # Kept before it is printed: what is printed again costs nothing.
+            if increment is not None:
+                increment.keep(some.kept)
+            self._skip(some.skipped)
+            self._totals.reused += some.reused
+            notices.done += len(some.skipped) + some.folded
+            for granule, same in some.same.items():
+                self._totals.add_same(granule[0], same)
+                if increment is not None:
+                    increment.add_same(granule, same)
+                notices.done += same[1] + same[2]
+            for row, part in zip(some.rows, some.parts, strict=True):
+                notices.done += 2 - (not row.desired_place or not row.live_place)
+                self._write(self._with_commits(self._totals.judge(row), part))
+            notices.progress.count(notices.done, notices.kept, "compared")
+            if notices.is_interrupted:
+                return
+        self._end()
+
+    def _with_commits(self, row: DriftRow, part: RecordPart | None) -> DriftRow:
+        if self._history is None or part is None or not row.paths:
+            return row
+        commits = self._history.commits(part, row.paths)
+        return msgspec.structs.replace(row, commits=commits)
+
+    def _write(self, row: DriftRow) -> None:
+        """Write a row with what has become of it, and count it."""
+        if self._increment is not None:
+            row = self._increment.compare(row)
+        self._totals.add_row(row)
+        self._output.add(row)
+
+    def _skip(self, skipped: list[Skipped]) -> None:
+        """Name objects that take no part, and have them looked at by the next run."""
+        if self._increment is not None:
+            self._increment.look_again(each.granule for each in skipped)
+        texts = [f"{each.place}: {each.label}: {each.reason}" for each in skipped]
+        self._notices.tell([], texts)
+
+    def _end(self) -> None:
+        """Write what is gone, and keep what the run has found."""
+        if self._increment is None:
+            return
+        clusters = self._totals.clusters()
+        incomplete = {each.cluster for each in clusters if not each.complete}
+        for row in self._increment.end(incomplete):
+            self._output.add(row)
+        self._totals.changes = self._increment.changes
