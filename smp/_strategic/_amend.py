@@ -18,6 +18,8 @@ The walk is by hand, as it builds a patch at each level.
 
 from __future__ import annotations
 
+import msgspec
+
 from smp._strategic._directives import (
     MARKER,
     REPLACE,
@@ -51,34 +53,38 @@ def amend(
 
     ``patch`` leads to ``patched``. Raises RecursionError.
     """
-    return _object(patch, live, patched, result, type_, MAX_LEVELS, retain_keys=False)
+    stages = Stages(patch, live, patched, result)
+    return _object(stages, type_, MAX_LEVELS, retain_keys=False)
+
+
+class Stages(msgspec.Struct, frozen=True):
+    """An object in the patch, in live, after the patch, and after the normalization."""
+
+    patch: JSONObject
+    live: JSONObject
+    patched: JSONObject
+    result: JSONObject
 
 
 def _object(
-    patch: JSONObject,
-    live: JSONObject,
-    patched: JSONObject,
-    result: JSONObject,
-    type_: Type,
-    levels: int,
-    *,
-    retain_keys: bool,
+    stages: Stages, type_: Type, levels: int, *, retain_keys: bool
 ) -> JSONObject:
     if not levels:
         raise RecursionError
-    if patch.get(MARKER, ABSENT) is not ABSENT:
+    result = stages.result
+    if stages.patch.get(MARKER, ABSENT) is not ABSENT:
         # The patch has the whole object, or deletes all of it.
         return {MARKER: REPLACE, **result}
-    amended = dict(patch)
-    for name in {**patched, **result}:
-        before, after = patched.get(name, ABSENT), result.get(name, ABSENT)
+    amended = dict(stages.patch)
+    for name in {**stages.patched, **result}:
+        before, after = stages.patched.get(name, ABSENT), result.get(name, ABSENT)
         if same(before, after):
             continue
         # Whatever the patch says of the field is worded anew.
         part = amended.pop(name, ABSENT)
         order = amended.pop(order_of(name), ABSENT)
         amended.pop(deletions_from(name), None)
-        was = live.get(name, ABSENT)
+        was = stages.live.get(name, ABSENT)
         if after is ABSENT:
             if was is not ABSENT:
                 amended[name] = None
@@ -94,14 +100,9 @@ def _object(
         if isinstance(was, dict) and isinstance(after, dict):
             amended[name] = {MARKER: REPLACE, **after}
             if isinstance(before, dict) and (part is ABSENT or isinstance(part, dict)):
+                inner = Stages(as_object(part), was, before, after)
                 amended[name] = _object(
-                    as_object(part),
-                    was,
-                    before,
-                    after,
-                    field.type,
-                    levels - 1,
-                    retain_keys=field.retain_keys,
+                    inner, field.type, levels - 1, retain_keys=field.retain_keys
                 )
         elif isinstance(was, list) and isinstance(after, list) and field.merges:
             amended[name] = [{MARKER: REPLACE}, *after]
@@ -163,14 +164,10 @@ def _elements(
         if key not in live_places:
             amended[at] = after
             continue
+        of_live = as_object(live[live_places[key]])
+        inner = Stages(part, of_live, as_object(before), as_object(after))
         element = _object(
-            part,
-            as_object(live[live_places[key]]),
-            as_object(before),
-            as_object(after),
-            field.type.items,
-            levels - 1,
-            retain_keys=field.retain_keys,
+            inner, field.type.items, levels - 1, retain_keys=field.retain_keys
         )
         amended[at : at + 1] = [{**element, merge_key: as_object(after)[merge_key]}]
     return amended

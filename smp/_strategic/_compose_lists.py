@@ -213,24 +213,8 @@ def _compose_elements(
     merge_key = field.merge_key
     before = read_list(as_list(first.value), field)
     after = read_list(as_list(second.value), field)
-    # If the second patch replaces the list, the result does not depend on the first. If
-    # the first one does, the second one can be applied to its elements.
-    if after.replaces:
-        if first.value is ABSENT:
-            return second
-        # After the first patch the list exists, so the elements are stored without any
-        # directives. In a new list objects with a $patch would be dropped.
-        stored = as_list(clean([*after.elements], field.type))
-        return FieldPatch([{MARKER: REPLACE}, *stored], second.order)
-    if before.replaces:
-        # A list that live has is replaced by the elements without any directives; in a
-        # new list objects with a $patch are dropped.
-        replaced: JSONArray = [*before.elements]
-        if_present = apply_part(clean(replaced, field.type), second, field)
-        created = clean(replaced, field.type, drop_marked=True)
-        if not same(if_present, apply_part(created, second, field)):
-            raise _depends_on_the_list()
-        return FieldPatch([{MARKER: REPLACE}, *as_list(if_present)])
+    if after.replaces or before.replaces:
+        return _compose_replacing(first, second, before, after, field)
     merger = _ElementMerger(field, compose_all, first, before)
     for element, key in zip(before.elements, before.keys):
         if key not in after.deleted:
@@ -261,6 +245,35 @@ def _compose_elements(
         values if _has_value(first, second) else ABSENT,
         ABSENT if order is None else order,
     )
+
+
+def _compose_replacing(
+    first: FieldPatch,
+    second: FieldPatch,
+    before: PatchList,
+    after: PatchList,
+    field: Field,
+) -> FieldPatch:
+    """Compose two patches of a merge list, one of which replaces the list.
+
+    If the second one does, the result does not depend on the first. If the first one
+    does, the second one can be applied to its elements.
+    """
+    if after.replaces:
+        if first.value is ABSENT:
+            return second
+        # After the first patch the list exists, so the elements are stored without any
+        # directives. In a new list objects with a $patch would be dropped.
+        stored = as_list(clean([*after.elements], field.type))
+        return FieldPatch([{MARKER: REPLACE}, *stored], second.order)
+    # A list that live has is replaced by the elements without any directives; in a new
+    # list objects with a $patch are dropped.
+    replaced: JSONArray = [*before.elements]
+    if_present = apply_part(clean(replaced, field.type), second, field)
+    created = clean(replaced, field.type, drop_marked=True)
+    if not same(if_present, apply_part(created, second, field)):
+        raise _depends_on_the_list()
+    return FieldPatch([{MARKER: REPLACE}, *as_list(if_present)])
 
 
 def _has_value(first: FieldPatch, second: FieldPatch) -> bool:
@@ -299,34 +312,44 @@ class _ElementMerger:
         type_ = self._field.type.items
         indexes = self._indexes.get(key)
         if not indexes:
-            is_new = self._first.value is not ABSENT and self._first.order is ABSENT
-            if len(changes) > 1 and is_new:
-                # The first patch leaves a list, into which the elements are merged. In
-                # one that live has, as the patch orders it, they are merged anyway.
-                merged = self._compose_all(changes[0], changes[1:], type_)
-                if _has_marker(merged) and not _has_directive(changes[0]):
-                    raise _depends_on_the_list()
-                changes = [merged]
-            for element in changes:
-                self.add(element, key)
+            self._append(changes, key)
             return
-        index = indexes[-1]
-        present = self.elements[index]
         if len(indexes) == 1 and key in self._deleted:
             # The element is a new one, so the result of both patches is known. Not so
             # with a $patch inside: in a list that live has, the object with the $patch
             # is stored without it; in a new list it is dropped.
+            present = self.elements[indexes[-1]]
             if _has_marker(present):
                 raise _depends_on_the_list()
             result = apply_object({}, present, type_)
             change = self._compose_all(changes[0], changes[1:], type_)
-            self.elements[index] = apply_object(result, change, type_)
+            self.elements[indexes[-1]] = apply_object(result, change, type_)
             return
         if len(indexes) > 1 and self._first.order is ABSENT:
             # In a list that live has, the elements of the first patch become one.
             raise _depends_on_the_list()
-        if len(changes) > 1 and self._compose_at_once(indexes[-1], changes, type_):
-            return
+        if len(changes) == 1 or not self._compose_at_once(indexes[-1], changes, type_):
+            self._merge_in_turn(changes, key, indexes)
+
+    def _append(self, changes: list[JSONObject], key: ScalarKey) -> None:
+        """Append elements that the first patch has none for."""
+        is_new = self._first.value is not ABSENT and self._first.order is ABSENT
+        if len(changes) > 1 and is_new:
+            # The first patch leaves a list, into which the elements are merged. In one
+            # that live has, as the patch orders it, they are merged anyway.
+            type_ = self._field.type.items
+            merged = self._compose_all(changes[0], changes[1:], type_)
+            if _has_marker(merged) and not _has_directive(changes[0]):
+                raise _depends_on_the_list()
+            changes = [merged]
+        for element in changes:
+            self.add(element, key)
+
+    def _merge_in_turn(
+        self, changes: list[JSONObject], key: ScalarKey, indexes: list[int]
+    ) -> None:
+        """Merge each change into the last of the elements at these indexes."""
+        type_ = self._field.type.items
         for change in changes:
             present = self.elements[indexes[-1]]
             try:

@@ -135,33 +135,51 @@ def form_of(live: JSONObject, obj: JSONObject, schema: Schema) -> PatchForm:
         reasons.append(f"replaced or removed as a whole: {paths}")
     is_testable = all(_is_compared_exactly(change.old) for change in whole)
     is_testable = is_testable and len(changes) + len(whole) <= _MAX_OPERATIONS
-    # RFC 6902, section 4.6: a failed test fails the whole patch.
-    tests = [_operation("test", change.path, change.old) for change in whole]
-    guard: Guard = "test" if tests else "none"
-    operations = [_operation_of(change) for change in changes]
     # "add" replaces a member that exists by now (RFC 6902, section 4.1).
     if is_testable and not lists and not objects:
-        return PatchForm([*tests, *operations], JSON_PATCH, "; ".join(reasons), guard)
-
+        return _tested_form(changes, reasons)
     if lists or (nulls and objects):
         reasons.append(
             f"new, and may have come meanwhile: {_list_paths(lists or objects)}"
         )
+    return _guarded_form(live, changes, reasons, is_testable=is_testable)
+
+
+def _tested_form(changes: list[_Change], reasons: list[str]) -> PatchForm:
+    """Return a JSON Patch that tests what it replaces or removes as a whole.
+
+    RFC 6902, section 4.6: a failed test fails the whole patch.
+    """
+    tests = [
+        _operation("test", change.path, change.old)
+        for change in changes
+        if change.is_whole
+    ]
+    guard: Guard = "test" if tests else "none"
+    operations = [*tests, *(_operation_of(change) for change in changes)]
+    return PatchForm(operations, JSON_PATCH, "; ".join(reasons), guard)
+
+
+def _guarded_form(
+    live: JSONObject, changes: list[_Change], reasons: list[str], *, is_testable: bool
+) -> PatchForm:
+    """Return a patch with the resourceVersion of live, or the best without one."""
+    has_null = any(change.has_null for change in changes)
+    operations = [_operation_of(change) for change in changes]
     version = as_object(live.get("metadata")).get("resourceVersion")
     if not isinstance(version, str):
         # Objects of a file often have none.
         reasons.append(f"the live object has no {_VERSION} to guard them")
         if is_testable:
-            reason = "; ".join(reasons)
-            return PatchForm([*tests, *operations], JSON_PATCH, reason, guard)
-        if nulls:
+            return _tested_form(changes, reasons)
+        if has_null:
             return PatchForm(operations, JSON_PATCH, "; ".join(reasons))
         return PatchForm(_merge_patch(changes), MERGE_PATCH, "; ".join(reasons))
 
     # API conventions, Concurrency Control: a write with another resourceVersion is a
     # conflict. A JSON Patch has no such member, so it tests the one of the object.
     reason = "; ".join(reasons)
-    if nulls:
+    if has_null:
         test = _operation("test", _VERSION, version)
         return PatchForm([test, *operations], JSON_PATCH, reason, "resourceVersion")
     patch = _merge_patch(changes)

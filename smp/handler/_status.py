@@ -348,10 +348,10 @@ def to_status(
     if reason:
         status["reason"] = reason
     if details_kind or causes:
-        named = {"name": name, "group": group, "kind": details_kind}
-        listed: JSONObject = {"causes": [*causes]} if causes else {}
         # Go's encoder leaves out what is empty (omitempty).
-        details = {key: text for key, text in named.items() if text} | listed
+        named: JSONObject = {"name": name, "group": group, "kind": details_kind}
+        named["causes"] = [*causes]
+        details: JSONObject = {key: value for key, value in named.items() if value}
         if details:
             status["details"] = details
     status["code"] = error.status

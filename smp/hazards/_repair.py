@@ -83,46 +83,49 @@ class Repair:
             if self.refused and str(path) in self.refused:
                 continue
             done = len(self.warnings)
-            if each.code in _EMPTY and each.severity != "note":
-                if not self.is_merged(path):
-                    continue
-                # Of what is there and empty, only what was applied is removed.
-                is_list = each.code == "lost-with-list"
-                self.modified = edited(self.modified, path, [] if is_list else {})
-                what = (
-                    f"taken for {_EMPTY[each.code]}: only what was applied is removed"
-                )
-                self._did(path, what)
-            elif each.code == "key-changed" and self.last_applied is not None:
-                # A deletion goes by the key: it would take other elements as well.
-                if not self.is_only_in_live(path):
-                    continue
-                # What a server takes beside the new element may be that of others.
-                if not self.is_refused(path):
-                    continue
-                # What is in the last-applied configuration is removed.
-                element = value_at(self._live, path)
-                self.last_applied = edited(self.last_applied, path, element)
-                self._did(path, "removed, as the manifest has it under another key")
-            elif each.code in ("pair-ignored", "pair-restored"):
-                # The other field of the pair gets the same value, or goes as well.
-                value = None
-                if each.code == "pair-ignored":
-                    value = value_at(self.modified, path)
-                    # The one that counts is the first of the others.
-                    value = value[0] if isinstance(value, list) else value
-                here = Path((*path.steps[:-1], _PAIR_OF[str(path.steps[-1])]))
-                self.modified = edited(self.modified, here, value)
-                what = "removed" if value is None else f"set to {show(value)}"
-                self._did(here, f"{what}, as {path.steps[-1]} is")
-            elif each.code == "write-only":
-                # The server has it under the other name.
-                here = Path(("data", str(path.steps[-1])))
-                self.modified = edited(self.modified, here, None)
-                self._did(here, f"removed with {path}")
+            self._edit_for(each)
             if len(self.warnings) > done:
                 self._edited.append(path)
         return len(self.warnings) > count
+
+    def _edit_for(self, each: Hazard) -> None:
+        """Edit the inputs for one hazard, where there is a safe way."""
+        path = each.path
+        if each.code in _EMPTY and each.severity != "note":
+            if not self.is_merged(path):
+                return
+            # Of what is there and empty, only what was applied is removed.
+            is_list = each.code == "lost-with-list"
+            self.modified = edited(self.modified, path, [] if is_list else {})
+            what = f"taken for {_EMPTY[each.code]}: only what was applied is removed"
+            self._did(path, what)
+        elif each.code == "key-changed" and self.last_applied is not None:
+            # A deletion goes by the key: it would take other elements as well.
+            if not self.is_only_in_live(path):
+                return
+            # What a server takes beside the new element may be that of others.
+            if not self.is_refused(path):
+                return
+            # What is in the last-applied configuration is removed.
+            element = value_at(self._live, path)
+            self.last_applied = edited(self.last_applied, path, element)
+            self._did(path, "removed, as the manifest has it under another key")
+        elif each.code in ("pair-ignored", "pair-restored"):
+            # The other field of the pair gets the same value, or goes as well.
+            value = None
+            if each.code == "pair-ignored":
+                value = value_at(self.modified, path)
+                # The one that counts is the first of the others.
+                value = value[0] if isinstance(value, list) else value
+            here = Path((*path.steps[:-1], _PAIR_OF[str(path.steps[-1])]))
+            self.modified = edited(self.modified, here, value)
+            what = "removed" if value is None else f"set to {show(value)}"
+            self._did(here, f"{what}, as {path.steps[-1]} is")
+        elif each.code == "write-only":
+            # The server has it under the other name.
+            here = Path(("data", str(path.steps[-1])))
+            self.modified = edited(self.modified, here, None)
+            self._did(here, f"removed with {path}")
 
     def refuse(self, path: Path) -> bool:
         """Take back the last edits, as the apply failed at a path.

@@ -149,10 +149,30 @@ def local_merge(
     walk = _LocalMergeWalk()
     base = as_object(_drop_nulls(last_applied, structure))
     shape = root_shape(schema, live)
-    merged = walk.objects(base, modified, live, shape, structure, Path())
+    place = MergedPlace(shape, structure, Path())
+    merged = walk.objects(base, modified, live, place)
     return LocalMerge(
         share_object(merged, live), tuple(walk.whole), tuple(walk.conflicts)
     )
+
+
+class MergedPlace(msgspec.Struct, frozen=True):
+    """What the schema says of a value, and where the value is."""
+
+    shape: Shape
+    structure: Structure
+    path: Path
+
+    def member(self, name: str, shape: Shape | None) -> MergedPlace:
+        """Return the place of a member, which is set as a whole without a shape."""
+        inner = self.structure.of_name(name)
+        return MergedPlace(shape or _AS_A_WHOLE, inner, self.path / name)
+
+    def element(self, value: JSON, element: str) -> MergedPlace:
+        """Return the place of an element of a list."""
+        shape = self.shape.of_element(value)
+        inner = self.structure.of_elements()
+        return MergedPlace(shape, inner, self.path / step_of(element))
 
 
 class _LocalMergeWalk:
@@ -167,21 +187,18 @@ class _LocalMergeWalk:
         base: JSONObject,
         modified: JSONObject,
         live: JSONObject,
-        shape: Shape,
-        structure: Structure,
-        path: Path,
+        place: MergedPlace,
     ) -> JSONObject:
         """Merge the members of three objects."""
+        shape = place.shape
         merged: JSONObject = {}
         for name in {**live, **modified}:
             before = live.get(name, ABSENT)
             wanted = modified.get(name, ABSENT)
-            inner = structure.of_name(name)
-            here = path / name
             applied = base.get(name, ABSENT)
-            if wanted is None and not inner.allows_null:
+            if wanted is None and not place.structure.of_name(name).allows_null:
                 # RFC 7396: a null removes the member.
-                self._note_conflict(applied, ABSENT, before, here)
+                self._note_conflict(applied, ABSENT, before, place.path / name)
                 continue
             value: JSON | Absent
             if wanted is ABSENT:
@@ -189,18 +206,18 @@ class _LocalMergeWalk:
                 if applied is ABSENT:
                     value = before
                 else:
-                    content = _shape_of(shape, name, before) or _AS_A_WHOLE
-                    value = self._keep_remaining(applied, before, content, inner, here)
+                    here = place.member(name, _shape_of(shape, name, before))
+                    value = self._keep_remaining(applied, before, here)
             else:
                 field = shape.type.field(name)
                 known = _shape_of(shape, name, wanted)
                 if known is None and _would_be_merged(wanted, before):
-                    raise unknown_field().at(here)
-                content = known or _AS_A_WHOLE
+                    raise unknown_field().at(place.path / name)
                 if field is not None and field.replaces:
                     # The patch strategy replace.
-                    content = _AS_A_WHOLE
-                value = self._value(applied, wanted, before, content, inner, here)
+                    known = None
+                here = place.member(name, known)
+                value = self._value(applied, wanted, before, here)
                 # The patch strategy retainKeys, alone or with another.
                 if field is not None and field.retain_keys:
                     value = _retain(wanted, before, value)
@@ -213,24 +230,21 @@ class _LocalMergeWalk:
         base: JSON | Absent,
         wanted: JSON | Absent,
         live: JSON | Absent,
-        shape: Shape,
-        structure: Structure,
-        path: Path,
+        place: MergedPlace,
     ) -> JSON | Absent:
         """Merge a value that the configuration has."""
-        if isinstance(wanted, dict) and shape.form == MAP:
-            return self.objects(
-                as_object(base), wanted, as_object(live), shape, structure, path
-            )
-        if isinstance(wanted, list) and shape.form == LIST:
-            merged = self._lists(
-                as_list(base), wanted, as_list(live), shape, structure, path
-            )
+        form = place.shape.form
+        if isinstance(wanted, dict) and form == MAP:
+            return self.objects(as_object(base), wanted, as_object(live), place)
+        if isinstance(wanted, list) and form == LIST:
+            merged = self._lists(as_list(base), wanted, as_list(live), place)
             if merged is not None:
                 return merged
-            self.whole.append(path)
-        value = ABSENT if isinstance(wanted, Absent) else _drop_nulls(wanted, structure)
-        self._note_conflict(base, value, live, path)
+            self.whole.append(place.path)
+        value: JSON | Absent = ABSENT
+        if not isinstance(wanted, Absent):
+            value = _drop_nulls(wanted, place.structure)
+        self._note_conflict(base, value, live, place.path)
         return value
 
     def _lists(
@@ -238,15 +252,14 @@ class _LocalMergeWalk:
         base: JSONArray,
         wanted: JSONArray,
         live: JSONArray,
-        shape: Shape,
-        structure: Structure,
-        path: Path,
+        place: MergedPlace,
     ) -> JSONArray | None:
         """Merge the elements of three lists; None where their keys do not tell them."""
+        shape = place.shape
         try:
             path_elements(shape, wanted)
         except ObjectError as error:
-            raise error.at(path) from None
+            raise error.at(place.path) from None
         # An API server refuses such a list, unless it was stored before the list type
         # was stated (Go: k8s.io/apiextensions-apiserver, schema/listtype).
         of_base = _index_by_element(shape, base)
@@ -260,9 +273,8 @@ class _LocalMergeWalk:
             if element in of_wanted or element not in of_base:
                 kept.append(element)
             else:
-                here = path / step_of(element)
+                here = place.path / step_of(element)
                 self._note_conflict(of_base[element], ABSENT, before, here)
-        inner = structure.of_elements()
         applied = list(of_wanted)
         merged: JSONArray = []
         for is_applied, index in merge_order(kept, applied):
@@ -274,39 +286,31 @@ class _LocalMergeWalk:
                 of_base.get(element, ABSENT),
                 of_wanted[element],
                 of_live.get(element, ABSENT),
-                shape.of_element(of_wanted[element]),
-                inner,
-                path / step_of(element),
+                place.element(of_wanted[element], element),
             )
             if not isinstance(value, Absent):
                 merged.append(value)
         return merged
 
     def _keep_remaining(
-        self,
-        base: JSON,
-        live: JSON | Absent,
-        shape: Shape,
-        structure: Structure,
-        path: Path,
+        self, base: JSON, live: JSON | Absent, place: MergedPlace
     ) -> JSON | Absent:
         """Return what is left of a value that the configuration no longer has."""
         if isinstance(live, Absent):
             return ABSENT
+        shape = place.shape
         form = shape.form
         if form == MAP and isinstance(live, dict) and isinstance(base, dict):
             members: JSONObject = {}
             for name, before in live.items():
                 value: JSON | Absent = before
                 if name in base:
-                    inner = _shape_of(shape, name, before) or _AS_A_WHOLE
-                    value = self._keep_remaining(
-                        base[name], before, inner, structure.of_name(name), path / name
-                    )
+                    here = place.member(name, _shape_of(shape, name, before))
+                    value = self._keep_remaining(base[name], before, here)
                 if not isinstance(value, Absent):
                     members[name] = value
             # A server refuses a rest without a required member.
-            if members and {*structure.required} <= members.keys():
+            if members and {*place.structure.required} <= members.keys():
                 return members
             return ABSENT
         if form == LIST and isinstance(live, list) and isinstance(base, list):
@@ -318,8 +322,8 @@ class _LocalMergeWalk:
                 return [
                     value for element, value in there.items() if element not in applied
                 ] or ABSENT
-            self.whole.append(path)
-        self._note_conflict(base, ABSENT, live, path)
+            self.whole.append(place.path)
+        self._note_conflict(base, ABSENT, live, place.path)
         return ABSENT
 
     def _note_conflict(

@@ -62,20 +62,7 @@ def update_object(  # what a request says
     # Normalizing on updates).
     reset = reset_fields(schema, subresource, has_status=serving.has_status)
     writable = add_reset(add_system_metadata(decoded.object, before), before, reset)
-    chosen = normalize_before_defaults(
-        live, writable, schema, UpdateRequest(profile=profile, on_conflict="clear")
-    )
-    update = normalize_update(
-        live,
-        as_requested(chosen.object, live, schema, profile=profile),
-        schema,
-        UpdateRequest(profile=profile, defaulted=True),
-    )
-    update = replace(
-        update,
-        changes=(*chosen.changes, *update.changes),
-        warnings=(*chosen.warnings, *update.warnings),
-    )
+    update = _normalize(live, writable, schema, profile)
     tracked = track(
         live,
         update.object,
@@ -93,6 +80,26 @@ def update_object(  # what a request says
         # It is not the live object, even if nothing of it differs.
         return replace(update, object={**at_rest})
     return replace(update, object=with_former_times(live, at_rest))
+
+
+def _normalize(
+    live: JSONObject | None, writable: JSONObject, schema: Schema, profile: str
+) -> Update:
+    """Normalize unions, fill in defaults, and normalize those that these changed."""
+    chosen = normalize_before_defaults(
+        live, writable, schema, UpdateRequest(profile=profile, on_conflict="clear")
+    )
+    update = normalize_update(
+        live,
+        as_requested(chosen.object, live, schema, profile=profile),
+        schema,
+        UpdateRequest(profile=profile, defaulted=True),
+    )
+    return replace(
+        update,
+        changes=(*chosen.changes, *update.changes),
+        warnings=(*chosen.warnings, *update.warnings),
+    )
 
 
 def _set_kind(new: JSONObject, schema: Schema) -> JSONObject:

@@ -52,17 +52,17 @@ class StrategicApply(Apply):
             # Servers of today normalize nothing, so the patch has to do it.
             patch = strategic.amend_patch(patch, live, patched, result, schema)
             result = strategic.apply_patch(live, patch, schema)
-        as_kept = drop_status(result, manifest, schema, live)
-        is_status_dropped = as_kept is not result
-        if is_status_dropped:
+        without_status = drop_status(result, manifest, schema, live)
+        has_status = without_status is result
+        if not has_status:
             # A server does not look at it, and a patch without it does the same.
-            result = as_kept
+            result = without_status
             patch = {name: patch[name] for name in patch if name != "status"}
         kept = drop_by_strategy(result, schema, live)
         # Where nothing is to be deleted, nothing can be left.
         applied = base if base and computed.deletes else {}
         unmet = strategic.unmet_paths(applied, manifest, kept, schema, computed)
-        if is_status_dropped and has_generated_status(manifest):
+        if not has_status and has_generated_status(manifest):
             unmet = tuple([path for path in unmet if path.steps[0] != "status"])
         return Merged(
             # What kubectl sends besides changes nothing.

@@ -149,14 +149,7 @@ class NormalizationRule(Rule):
             # Another key would make another element of it; validation fails.
             return new
         if by_place:
-            # The element at this place may have been another one. What is cleared has
-            # to be what stood there.
-            before = as_object(old)
-            wanted = {
-                name: value
-                for name, value in wanted.items()
-                if value is ABSENT and same(before.get(name, ABSENT), new[name])
-            }
+            wanted = _clear_what_was_there(wanted, as_object(old), new)
         return self._put_outcome(place, new, facts.union, wanted, row, intent)
 
     def _keep_applied(
@@ -232,17 +225,15 @@ class NormalizationRule(Rule):
             )
             self.problems.append(problem)
             return new
+        for name in conflicting:
+            # KEP-1027 of 2019, Future Work: normalizing "will either clear the value
+            # sent if the discriminator changes", or the discriminator.
+            message = f"the {self._request} sets this field; "
+            message += why(row.action, cleared=True)
+            self.warnings.append(ApplyWarning("union-conflict", path / name, message))
         result = dict(new)
         for name, value in changed.items():
-            cleared = isinstance(value, Absent)
-            sentence = why(row.action, cleared=cleared)
-            if name in conflicting:
-                # KEP-1027 of 2019, Future Work: normalizing "will either clear the
-                # value sent if the discriminator changes", or the discriminator.
-                message = f"the {self._request} sets this field; {sentence}"
-                self.warnings.append(
-                    ApplyWarning("union-conflict", path / name, message)
-                )
+            sentence = why(row.action, cleared=isinstance(value, Absent))
             former = new.get(name, ABSENT)
             self.changes.append(Change(path / name, row.name, sentence, former, value))
             if isinstance(value, Absent):
@@ -250,6 +241,20 @@ class NormalizationRule(Rule):
             else:
                 result[name] = value
         return result
+
+
+def _clear_what_was_there(
+    wanted: dict[str, JSON | Absent], old: JSONObject, new: JSONObject
+) -> dict[str, JSON | Absent]:
+    """Return what is cleared because it stood at this place before.
+
+    The element at this place may have been another one.
+    """
+    return {
+        name: value
+        for name, value in wanted.items()
+        if value is ABSENT and same(old.get(name, ABSENT), new[name])
+    }
 
 
 _APPLIED: Final = Row("apply", Action.KEEP_ADDED_SET_DISCRIMINATOR)

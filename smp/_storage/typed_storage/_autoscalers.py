@@ -112,10 +112,14 @@ _OF_STATUS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
 
 def autoscaler_to_v2(obj: JSONObject) -> JSONObject:
     """Convert an autoscaler of v1 to v2."""
-    spec = {**as_object(obj.get("spec"))}
-    status = {**as_object(obj.get("status"))}
     metadata, annotations = _drop_annotations(obj)
+    spec = _spec_to_v2(as_object(obj.get("spec")), annotations)
+    status = _status_to_v2(as_object(obj.get("status")), annotations)
+    return _join(obj, "autoscaling/v2", metadata, spec, status)
 
+
+def _spec_to_v2(of_v1: JSONObject, annotations: JSONObject) -> JSONObject:
+    spec = {**of_v1}
     metrics = [
         _convert_to_v2(as_object(metric), _OF_SPEC)
         for metric in _read_list(annotations, _METRICS)
@@ -136,13 +140,16 @@ def autoscaler_to_v2(obj: JSONObject) -> JSONObject:
         if not spec["behavior"]:
             # Go moves one that has nothing to no field.
             del spec["behavior"]
+    return spec
 
+
+def _status_to_v2(of_v1: JSONObject, annotations: JSONObject) -> JSONObject:
     current = [
         _convert_to_v2(as_object(metric), _OF_STATUS)
         for metric in _read_list(annotations, _CURRENT_METRICS)
     ]
     # What Go always prints of a status, and what it does not.
-    status = {"currentMetrics": None, "desiredReplicas": 0, **status}
+    status = {"currentMetrics": None, "desiredReplicas": 0, **of_v1}
     if not status.get("currentReplicas"):
         status.pop("currentReplicas", None)
     # The annotation has more of the same: the value beside the utilization.
@@ -159,7 +166,7 @@ def autoscaler_to_v2(obj: JSONObject) -> JSONObject:
     conditions = _read_list(annotations, _CONDITIONS)
     if conditions:
         status["conditions"] = conditions
-    return _join(obj, "autoscaling/v2", metadata, spec, status)
+    return status
 
 
 def autoscaler_to_v1(obj: JSONObject) -> JSONObject:

@@ -327,18 +327,7 @@ def _object_type(node: JSONObject, facets: JSONObject) -> TypeDocument:
         path = Path(("properties", name))
         fields[name] = _compile_at(path, _field, property_)
     document: JSONObject = {"fields": fields}
-
-    # What an undeclared name means: free-form, a type, or by default unknown.
-    additional = node.get("additionalProperties", False)
-    if additional is False:
-        # JSON Schema allows undeclared names by default; Kubernetes prunes them.
-        if facets.get("preserve"):
-            document["any"] = True
-    elif additional is True or (isinstance(additional, dict) and not additional):
-        document["any"] = True
-    else:
-        path = Path(("additionalProperties",))
-        document["values"] = _compile_at(path, _type, additional)
+    document.update(_undeclared(node, preserves=bool(facets.get("preserve"))))
 
     published = [*as_list(facets.get("unions"))]
     for branch in _branches(node, "allOf"):
@@ -361,6 +350,18 @@ def _object_type(node: JSONObject, facets: JSONObject) -> TypeDocument:
         # A member of a union may not be required (smp.schema.union_groups).
         document["required"] = required
     return {**document, **pick({**facets, "unions": unions}, OF_OBJECT)}
+
+
+def _undeclared(node: JSONObject, *, preserves: bool) -> JSONObject:
+    """Return what an undeclared name is: free-form, of a type, or else unknown."""
+    additional = node.get("additionalProperties", False)
+    if additional is False:
+        # JSON Schema allows undeclared names by default; Kubernetes prunes them.
+        return {"any": True} if preserves else {}
+    if additional is True or (isinstance(additional, dict) and not additional):
+        return {"any": True}
+    path = Path(("additionalProperties",))
+    return {"values": _compile_at(path, _type, additional)}
 
 
 def _narrow(properties: JSONObject, node: JSONObject) -> JSONObject:
