@@ -78,15 +78,22 @@ _CODE: Final = "INVALID_ARGUMENT"
 _NO_OVERLOAD: Final = "no such overload"
 
 
-# What is in an expression: loops, what reads a text from end to end, and parentheses.
+# What is in an expression: loops, of which some build a list, what reads a text or a
+# list from end to end, what compares with a value or adds one, and parentheses.
 _PART: Final = re.compile(
-    rf"{STRING}|\.(?P<loop>all|exists|exists_one|existsOne|map|filter|sortBy)\("
+    r"\.(?P<loop>all|exists|exists_one|existsOne|(?P<builder>map|filter|sortBy))\("
     r"|\.(?P<text>split|join|replace|find|findAll|matches|format|reverse|substring)\("
-    r"|(?P<bracket>[()])",
+    r"|\b(?P<list>sum|min|max|isSorted|indexOf|lastIndexOf|contains|equivalent"
+    r"|intersects|flatten|distinct|slice|sort)\("
+    rf"|(?P<simple>\bin\s*\[|(?:[=!]=|\+)\s*(?:{STRING}|-?[0-9]|true\b|false\b|null\b)"
+    rf"|(?:{STRING}|\b[0-9.]+)\s*(?:[=!]=|\+))"
+    rf"|(?P<operator>[=!]=|\+|\bin\b)|{STRING}|(?P<bracket>[()])",
     re.DOTALL,
 )
 _MOST_TURNS: Final = 10_000  # of all loops of an evaluation, by the package
 _DEEPEST: Final = 4
+# A function of Python takes so many times what the package takes for an element.
+_OF_FUNCTION: Final = 5
 
 
 class ExpressionError(Exception):
@@ -128,6 +135,7 @@ class Expression(msgspec.Struct, frozen=True):
     """An expression that is compiled; ``text`` is that of its author.
 
     ``loops`` are those that stand in it, ``depth`` is how deep they do in each other.
+    ``reads_list`` is how many steps a turn of a loop takes for an element of a list.
     """
 
     text: str
@@ -135,6 +143,7 @@ class Expression(msgspec.Struct, frozen=True):
     loops: int = 0
     depth: int = 0
     reads_text: bool = False
+    reads_list: int = 0
 
     @property
     def type_name(self) -> str:
@@ -151,13 +160,20 @@ class Expression(msgspec.Struct, frozen=True):
 
         The longest list of the value has ``elements``, the longest text
         ``characters``. The package limits the turns of loops, and not what a turn
-        does: a list that a loop builds is copied in each, and functions read a list or
-        a text to its end.
+        does: a list that a loop builds is copied in each, and some functions and
+        operators read a list or a text to its end.
         """
-        turns = max(1, self.loops * int(elements**self.depth))
-        turns = min(_MOST_TURNS, turns)
-        of_turn = 1 + (elements if self.loops else 0)
+        turns = min(_MOST_TURNS, max(1, self.count_turns(elements)))
+        of_turn = 1 + (elements * self.reads_list if self.loops else 0)
         return turns * (of_turn + (characters if self.reads_text else 0))
+
+    def count_turns(self, elements: int) -> int:
+        """Return how many turns its loops take at most."""
+        return self.loops * int(elements**self.depth)
+
+    def is_within_turns(self, elements: int) -> bool:
+        """Tell whether the package lets all turns of its loops be taken."""
+        return self.count_turns(elements) <= _MOST_TURNS
 
     def evaluate(self, bindings: Any) -> Any:
         """Return the value for what ``bind`` made of values.
@@ -309,20 +325,24 @@ def _type_of(name: str, element: str, *, typed: bool) -> Any:
     return cel.Type.List(getattr(cel.Type, element)) if typed else cel.Type.LIST
 
 
-def _find_loops(text: str) -> tuple[int, int, bool]:
-    """Return how many loops an expression has, how deep, and if it reads texts."""
-    loops, deepest, reads_text = 0, 0, False
+def _find_loops(text: str) -> tuple[int, int, bool, int]:
+    """Return how many loops an expression has, how deep, and what a turn reads."""
+    loops, deepest, reads_text, reads_list = 0, 0, False, 0
     # The brackets that are open: whether each is that of a loop.
     opened: list[bool] = []
     for match in _PART.finditer(text):
-        if match["loop"] or match["text"] or match["bracket"] == "(":
+        if match["list"]:
+            reads_list = _OF_FUNCTION
+        elif match["builder"] or match["operator"]:
+            reads_list = max(reads_list, 1)
+        if match[0].endswith("(") and not match["simple"]:
             opened.append(match["loop"] is not None)
             loops += opened[-1]
             reads_text = reads_text or match["text"] is not None
             deepest = max(deepest, sum(opened))
         elif match["bracket"] and opened:
             opened.pop()
-    return loops, min(deepest, _DEEPEST), reads_text
+    return loops, min(deepest, _DEEPEST), reads_text, reads_list
 
 
 def _rename_fields(match: re.Match[str]) -> str:

@@ -40,9 +40,12 @@ from smp.violations import (
 # Go: celconfig.MaxEvaluatedMessageExpressionSizeBytes.
 _LONGEST_MESSAGE: Final = 5 * 1024
 _ROOT: Final = Path()
-# Some seconds: a step takes 20 to 70 ns.
-_MOST_STEPS: Final = 200_000_000
+# A step takes some 20 ns. A server has a budget for each rule, and one for all of an
+# object (Go: celconfig.PerCallLimit, RuntimeCELCostBudget).
+_MOST_STEPS_OF_RULE: Final = 120_000_000
+_MOST_STEPS: Final = 600_000_000
 _TOO_MANY_STEPS: Final = "the rules of the object may take too many steps"
+_LONG_RULE: Final = "it may take too many steps"
 _NAMED: Final = frozenset({"object", "array"})
 _UNDECIDED: Final = (
     ConversionError,
@@ -213,11 +216,17 @@ class _Evaluation:
 
     def count_steps(self, expression: expressions.Expression) -> int:
         """Return how many steps an evaluation of the values takes at most."""
-        if expression.is_quick:
-            return 1
+        return 1 if expression.is_quick else expression.count_steps(*self._sizes)
+
+    def is_within_turns(self, expression: expressions.Expression) -> bool:
+        """Tell whether the package lets all turns of loops be taken."""
+        return not expression.loops or expression.is_within_turns(self._sizes[0])
+
+    @property
+    def _sizes(self) -> tuple[int, int]:
         if self._size is None:
             self._size = _measure([self.value, self.old])
-        return expression.count_steps(*self._size)
+        return self._size
 
     @property
     def seen(self) -> Any:
@@ -314,7 +323,8 @@ class RuleJudge:
             return rules.rules
         # Where they take too many steps together, each may have its turn.
         steps = evaluation.count_steps(rules.all_hold)
-        if steps > self._left:
+        is_long = not evaluation.is_within_turns(rules.all_hold)
+        if is_long or steps > min(self._left, _MOST_STEPS_OF_RULE):
             return rules.rules
         self._left -= steps
         with suppress(*_UNDECIDED):
@@ -325,12 +335,15 @@ class RuleJudge:
 
     def _spend(
         self, expression: expressions.Expression, evaluation: _Evaluation
-    ) -> bool:
-        """Tell whether an evaluation may take the steps that it needs."""
+    ) -> str:
+        """Take the steps of an evaluation; say why it may not be, if so."""
         steps = evaluation.count_steps(expression)
+        # It ends no other rule.
+        if steps > _MOST_STEPS_OF_RULE:
+            return _LONG_RULE
         self.is_spent = self.is_spent or steps > self._left
         self._left -= steps
-        return not self.is_spent
+        return _TOO_MANY_STEPS if self.is_spent else ""
 
     def _judge_members(
         self,
@@ -377,8 +390,8 @@ class RuleJudge:
         # Transition rules are evaluated only if there is an old value.
         if rule.uses_old and evaluation.old is None and not rule.is_optional:
             return
-        if not self._spend(rule.expression, evaluation):
-            yield unchecked_rule(rule.name, path, _TOO_MANY_STEPS)
+        if problem := self._spend(rule.expression, evaluation):
+            yield unchecked_rule(rule.name, path, problem)
             return
         type_ = rules.node.type
         try:

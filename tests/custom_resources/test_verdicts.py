@@ -18,7 +18,7 @@ from smp.schema.model import Schema
 from tests.record.verdicts import cases, definition, verdicts
 
 # By the length of a list: enough for two evaluations, and not for three.
-STEPS: Final = {900: 2_000_000, 200: 5_000_000, 99: 2_000_000}
+STEPS: Final = {900: 2_000_000, 200: 5_000_000, 99: 10_000_000}
 TOO_MANY: Final = "the rules of the object may take too many steps"
 CASES: Final = {case["name"]: case for case in cases()}
 
@@ -235,6 +235,32 @@ def test_all_rules_of_an_object_have_a_limit_of_steps(
     spec["elements"][0]["list"] = [1, 2]
     spec["elements"][1:] = spec["elements"][:1] * 2
     assert custom_resources.validate({"spec": spec}, schema) == ()
+
+
+def test_a_long_rule_ends_no_other_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Go: celconfig.PerCallLimit and RuntimeCELCostBudget."""
+    document = definition(CASES["keywords"])
+    rules = [
+        {"rule": "self.list.map(x, x + 1).size() > 0"},
+        {"rule": "self.list.all(x, self.list.exists(y, x == y))", "message": "long"},
+        {"rule": "self.list.filter(x, x > 1).size() > 0"},
+        {"rule": "self.list.map(x, x - 1).size() > 0"},
+        {"rule": "self.list.all(x, x != 7)", "message": "seven"},
+    ]
+    of_version: Any = document["spec"]["versions"][0]
+    of_version["schema"]["openAPIV3Schema"]["properties"]["spec"] = {
+        "type": "object",
+        "properties": {"list": {"type": "array", "items": {"type": "integer"}}},
+        "x-kubernetes-validations": rules,
+    }
+    schema = Catalog.from_crd(document).schema("example.com/v1", "ThingKeywords")
+    monkeypatch.setattr(_rules, "_MOST_STEPS_OF_RULE", 2_000_000)
+    monkeypatch.setattr(_rules, "_MOST_STEPS", 6_000_000)
+    found = custom_resources.validate({"spec": {"list": [*range(900)]}}, schema)
+    assert [str(violation) for violation in found] == [
+        "spec: was not checked: rule long: it may take too many steps",
+        "spec: Invalid value: seven",
+    ]
 
 
 def test_a_deep_object_and_a_large_one_end() -> None:
