@@ -239,7 +239,6 @@ def test_all_rules_of_an_object_have_a_limit_of_steps(
 
 def test_a_long_rule_ends_no_other_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Go: celconfig.PerCallLimit and RuntimeCELCostBudget."""
-    document = definition(CASES["keywords"])
     rules = [
         {"rule": "self.list.map(x, x + 1).size() > 0"},
         {"rule": "self.list.all(x, self.list.exists(y, x == y))", "message": "long"},
@@ -247,13 +246,14 @@ def test_a_long_rule_ends_no_other_one(monkeypatch: pytest.MonkeyPatch) -> None:
         {"rule": "self.list.map(x, x - 1).size() > 0"},
         {"rule": "self.list.all(x, x != 7)", "message": "seven"},
     ]
-    of_version: Any = document["spec"]["versions"][0]
-    of_version["schema"]["openAPIV3Schema"]["properties"]["spec"] = {
+    numbers = {"type": "array", "items": {"type": "integer"}}
+    spec = {
         "type": "object",
-        "properties": {"list": {"type": "array", "items": {"type": "integer"}}},
+        "properties": {"list": numbers},
         "x-kubernetes-validations": rules,
     }
-    schema = Catalog.from_crd(document).schema("example.com/v1", "ThingKeywords")
+    document = definition({"name": "one", "spec": spec})
+    schema = Catalog.from_crd(document).schema("example.com/v1", "ThingOne")
     monkeypatch.setattr(_rules, "_MOST_STEPS_OF_RULE", 2_000_000)
     monkeypatch.setattr(_rules, "_MOST_STEPS", 6_000_000)
     found = custom_resources.validate({"spec": {"list": [*range(900)]}}, schema)
