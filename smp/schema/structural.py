@@ -107,9 +107,10 @@ class _Defaulting:
 def prune(obj: JSONObject, schema: JSONObject) -> JSONObject:
     """Return an object without the fields that a structural schema does not know.
 
-    What does not change is shared with the object. Source: "Field pruning" in the same
-    documentation; Go: apiextensions-apiserver, pkg/apiserver/schema/pruning. Raises
-    DepthError.
+    Nor has it nulls that the schema does not allow, but where a default comes in their
+    place. What does not change is shared with the object. Source: "Field pruning" in
+    the same documentation; Go: apiextensions-apiserver, pkg/apiserver,
+    unstructuredSchemaCoercer. Raises DepthError.
     """
     # The root has apiVersion, kind and metadata, declared or not.
     return _prune_object(obj, schema, is_resource=True)
@@ -128,7 +129,10 @@ def _prune_object(
             kept[name] = value
             continue
         inner = properties.get(name, others)
-        if name in properties or others is not None:
+        # Go: PruneNonNullableNullsWithoutDefaults.
+        if _is_unwanted_null(value, inner) and "default" not in as_object(inner):
+            pass
+        elif name in properties or others is not None:
             kept[name] = prune_value(value, inner)
         elif preserves:
             kept[name] = value

@@ -308,9 +308,9 @@ def _find_pending_write(
     )
     if call.admission is not None:
         call.admission.validate(old, change.object)
-    # An update through another version loses what that does not know.
+    # An update loses what the version, or the definition as it is now, does not know.
     whole = old
-    if call.target.resource.reading_schema:
+    if call.target.resource.reading_schemas:
         whole = unpack_whole(stored, call.target.resource)
     former = metadata.drop_resource_version(whole)
     # What admission reverts may have been the only change.

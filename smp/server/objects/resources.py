@@ -144,10 +144,11 @@ class Resource(msgspec.Struct, frozen=True, cache_hash=True):
     custom: bool = False
     selectable_fields: tuple[str, ...] = ()
     """Fields of custom resources that a field selector may name."""
-    reading_schema: bytes = b""
-    """The schema, as JSON, of a version of a custom resource that is not stored.
+    reading_schemas: bytes = b""
+    """The schemas of the versions of a custom resource, as JSON, by apiVersion.
 
-    Without it nothing is dropped from what is read.
+    Those by which objects that are read may change: where another version is stored,
+    or the definition was changed. Without any nothing is dropped from what is read.
     """
 
     def __post_init__(self) -> None:

@@ -20,8 +20,8 @@ from typing import Final
 
 from smp._storage.typed_storage import convert
 from smp._values.codec import decode, encode
-from smp._values.values import JSONObject, as_object
-from smp.schema.structural import prune
+from smp._values.values import JSONObject, as_object, as_text
+from smp.schema.structural import add_schema_defaults, prune
 from smp.server.objects.metadata import (
     drop_resource_version,
     set_resource_version,
@@ -63,25 +63,32 @@ def _is_converted(resource: Resource) -> bool:
 
 
 def _from_storage(obj: JSONObject, resource: Resource) -> JSONObject:
-    """Return a stored object in a version that is not that of the store.
+    """Return a stored object in a version, by what its definition says now.
 
-    Go: apiextensions-apiserver, pkg/apiserver, schemaCoercingConverter: what the
-    version does not know is pruned. It gets no defaults: those of the stored one count.
+    Go: apiextensions-apiserver, pkg/apiserver, schemaCoercingDecoder and
+    unstructuredDefaulter: it is pruned by the version in which it was stored, and gets
+    the defaults of that. Then schemaCoercingConverter: what the other version does not
+    know is pruned.
     """
-    if resource.reading_schema:
-        return prune(obj, _decode_schema(resource.reading_schema))
-    return convert(obj, resource.kind, resource.api_version)
+    if not resource.reading_schemas:
+        return convert(obj, resource.kind, resource.api_version)
+    schemas = _decode_schemas(resource.reading_schemas)
+    stored = as_object(schemas.get(as_text(obj.get("apiVersion"))))
+    if stored:
+        obj = add_schema_defaults(prune(obj, stored), stored)
+    read = as_object(schemas.get(resource.api_version))
+    return prune(obj, read) if read and read is not stored else obj
 
 
 @lru_cache(maxsize=256)
-def _decode_schema(text: bytes) -> JSONObject:
+def _decode_schemas(text: bytes) -> JSONObject:
     return as_object(decode(text))
 
 
 def unpack(item: Stored, resource: Resource) -> JSONObject:
     """Return a stored object as clients get it, decoded."""
     obj = _decode(item)
-    if resource.reading_schema or _is_converted(resource):
+    if resource.reading_schemas or _is_converted(resource):
         obj = _from_storage(obj, resource)
     obj = {**obj, "apiVersion": resource.api_version}
     return set_resource_version(obj, item.revision)
@@ -113,7 +120,7 @@ def served(item: Stored, resource: Resource, *, is_item: bool = False) -> bytes:
     if item.revision:
         version = b'"resourceVersion":"%d",' % item.revision
     value = item.value
-    if resource.reading_schema or _is_converted(resource):
+    if resource.reading_schemas or _is_converted(resource):
         obj = _from_storage(as_object(decode(value)), resource)
         value = _in_order(obj, resource.api_version, resource.kind)
     rest = value[value.index(_METADATA) + len(_METADATA) :]

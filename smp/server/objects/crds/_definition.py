@@ -117,9 +117,11 @@ class Definition:
             }
         # The rules allow exactly one that is stored.
         [stored] = [version for version in versions if version.get("storage") is True]
+        generation = value_at(document, ("metadata", "generation"))
+        is_changed = isinstance(generation, int) and generation > 1
         self._versions: dict[str, DefinedVersion] = {
             as_text(version.get("name")): _find_defined_version(
-                spec, version, stored, schemas
+                spec, version, stored, schemas, is_changed=is_changed
             )
             for version in served
         }
@@ -222,10 +224,15 @@ def _add_unions_of_type(schema: JSONObject, document: JSON, load: Loader) -> JSO
 
 
 def _find_defined_version(
-    spec: JSONObject, version: JSONObject, stored: JSONObject, schemas: JSONObject
+    spec: JSONObject,
+    version: JSONObject,
+    stored: JSONObject,
+    schemas: JSONObject,
+    *,
+    is_changed: bool,
 ) -> DefinedVersion:
     """Return a version, with its component out of those of all versions."""
-    resource = _resource(spec, version, stored)
+    resource = _resource(spec, version, stored, is_changed=is_changed)
     kind: JSONObject = {
         "group": resource.group,
         "version": resource.version,
@@ -260,7 +267,9 @@ def _find_defined_version(
     )
 
 
-def _resource(spec: JSONObject, version: JSONObject, stored: JSONObject) -> Resource:
+def _resource(
+    spec: JSONObject, version: JSONObject, stored: JSONObject, *, is_changed: bool
+) -> Resource:
     names, group = complete_names(spec), as_text(spec.get("group"))
     subresources = as_object(version.get("subresources"))
     scale = subresources.get("scale")
@@ -278,12 +287,30 @@ def _resource(spec: JSONObject, version: JSONObject, stored: JSONObject) -> Reso
         scale=_scale_paths(scale) if isinstance(scale, dict) else None,
         storage_api_version=api_version(group, as_text(stored.get("name"))),
         custom=True,
-        reading_schema=b"" if version is stored else encode(_schema(version)),
+        reading_schemas=_reading_schemas(spec, version, stored, is_changed=is_changed),
         selectable_fields=tuple(
             as_text(field.get("jsonPath")).removeprefix(".")
             for field in objects_in(version.get("selectableFields"))
         ),
     )
+
+
+def _reading_schemas(
+    spec: JSONObject, version: JSONObject, stored: JSONObject, *, is_changed: bool
+) -> bytes:
+    """Return the schemas by which stored objects are read in a version.
+
+    What a definition did not change was stored by the schema of the stored version.
+    """
+    versions = objects_in(spec.get("versions"))
+    if not is_changed:
+        versions = [] if version is stored else [version]
+    group = as_text(spec.get("group"))
+    schemas: JSONObject = {
+        api_version(group, as_text(each.get("name"))): _schema(each)
+        for each in versions
+    }
+    return encode(schemas) if schemas else b""
 
 
 def _scale_paths(scale: JSONObject) -> ScalePaths:
