@@ -14,7 +14,7 @@ import time
 from functools import cache
 from typing import Any, Final
 
-from smp._values.values import JSONObject
+from smp._values.values import JSON, JSONObject
 from tests.support.apiserver import running, version
 from tests.support.paths import DATA
 
@@ -52,9 +52,9 @@ _OF_THE_SERVER: Final = frozenset(
 
 def definition(v1: JSONObject, beta: JSONObject, stored: str = "v1") -> JSONObject:
     """Return the definition with the properties of two versions."""
-    versions = []
+    versions: list[JSON] = []
     for name, properties in (("v1", v1), ("v1beta1", beta)):
-        spec = {"type": "object", "properties": properties}
+        spec: JSONObject = {"type": "object", "properties": properties}
         schema = {"type": "object", "properties": {"spec": spec}}
         versions.append(
             {
