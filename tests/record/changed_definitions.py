@@ -55,7 +55,7 @@ def definition(v1: JSONObject, beta: JSONObject, stored: str = "v1") -> JSONObje
     versions: list[JSON] = []
     for name, properties in (("v1", v1), ("v1beta1", beta)):
         spec: JSONObject = {"type": "object", "properties": properties}
-        schema = {"type": "object", "properties": {"spec": spec}}
+        schema: JSONObject = {"type": "object", "properties": {"spec": spec}}
         versions.append(
             {
                 "name": name,
