@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias
+from collections.abc import Sequence
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -90,6 +91,14 @@ class Path(msgspec.Struct, frozen=True):
         return Path((step, *self.steps))
 
     @property
+    def order(self) -> tuple[tuple[int, int, str], ...]:
+        """What paths are sorted by: names by the alphabet, elements by their index.
+
+        Nothing that is said of an object depends on the order of its keys.
+        """
+        return tuple([_place_of(step) for step in self.steps])
+
+    @property
     def pointer(self) -> str:
         """The path as a JSON Pointer (RFC 6901).
 
@@ -126,6 +135,21 @@ class Path(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         """Render as ``spec.containers[name=app].env``; the root is the empty string."""
         return "".join(_readable(step) for step in self.steps).removeprefix(".")
+
+
+class _HasPath(Protocol):
+    @property
+    def path(self) -> Path: ...
+
+
+_Found = TypeVar("_Found", bound=_HasPath)
+
+
+def sort_by_path(found: Sequence[_Found]) -> tuple[_Found, ...]:
+    """Return findings in the order of their paths; those of one path as they came."""
+    if len(found) < 2:  # noqa: PLR2004  # most often nothing is found
+        return tuple(found)
+    return tuple(sorted(found, key=lambda each: each.path.order))
 
 
 def index_of(step: Step, elements: JSONArray) -> int:
@@ -207,6 +231,17 @@ def _edit(current: JSON, steps: tuple[Step, ...], value: JSON | Absent) -> JSON:
         )
         elements.append(_edit(dict(keys), rest, value))
     return elements
+
+
+def _place_of(step: Step) -> tuple[int, int, str]:
+    """Return where a step is among others, see Path.order."""
+    if isinstance(step, str):
+        return (0, 0, step)
+    if isinstance(step, int):
+        return (1, step, "")
+    if isinstance(step, Element):
+        return (1, step.index, str(step))
+    return (2, 0, str(step))
 
 
 def _readable(step: Step) -> str:

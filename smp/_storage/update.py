@@ -49,7 +49,7 @@ from smp._values.values import (
     as_object,
 )
 from smp.errors import ApplyWarning, UnionError
-from smp.paths import Path
+from smp.paths import Path, sort_by_path
 from smp.schema.model import AnyType, ObjectType, Schema
 from smp.schema.plan import Interests, Plan, plan_of
 from smp.schema.walk import Rule, Walk
@@ -176,7 +176,8 @@ def normalize_update(
         rule = EnumRule(ratchet=ratchet)
         walk = Walk(plan_of(schema.types, _ENUMS), [rule], whole=not ratchet)
         walk.run(before, new, schema.type)
-        return Update(new, violations=tuple(rule.violations))
+        found = in_order(tuple(rule.violations), schema.type)
+        return Update(new, violations=found)
     if configuration is not None and not ratchet and not reports:
         _raise_contradictions(contradictions(configuration, schema))
     interests = (_NORMALIZATION if configuration is None else _APPLY)[profile]
@@ -193,9 +194,10 @@ def normalize_update(
     if configuration is not None:
         rules.append(contradiction)
     result = Walk(plan, rules, whole=not ratchet).run(before, new, schema.type)
-    if reports and contradiction.violations:
-        return Update(new, violations=tuple(contradiction.violations))
-    _raise_contradictions(tuple(contradiction.violations))
+    contradicted = in_order(tuple(contradiction.violations), schema.type)
+    if reports and contradicted:
+        return Update(new, violations=contradicted)
+    _raise_contradictions(contradicted)
     raise_problems(normalization.problems)
     obj = as_object(result)
     if normalization.changes:
@@ -203,8 +205,12 @@ def normalize_update(
         judgement = _Judgement(ratchet=ratchet)
         plan = plan_of(schema.types, _VALIDATION[profile])
         Walk(plan, judgement.rules, whole=not ratchet).run(before, obj, schema.type)
-    changes, warnings = tuple(normalization.changes), tuple(normalization.warnings)
-    return Update(obj, changes, warnings, judgement.violations())
+    return Update(
+        obj,
+        sort_by_path(normalization.changes),
+        sort_by_path(normalization.warnings),
+        in_order(judgement.violations(), schema.type),
+    )
 
 
 class _Judgement:
@@ -331,11 +337,13 @@ def normalize_before_defaults(
     contradiction = ContradictionRule(request.configuration or {})
     before = ABSENT if old is None else old
     result = Walk(plan, [rule, contradiction]).run(before, new, schema.type)
-    if request.reports and contradiction.violations:
-        return Update(new, violations=tuple(contradiction.violations))
-    _raise_contradictions(tuple(contradiction.violations))
+    contradicted = in_order(tuple(contradiction.violations), schema.type)
+    if request.reports and contradicted:
+        return Update(new, violations=contradicted)
+    _raise_contradictions(contradicted)
     raise_problems(rule.problems)
-    return Update(as_object(result), tuple(rule.changes), tuple(rule.warnings))
+    changes, warnings = sort_by_path(rule.changes), sort_by_path(rule.warnings)
+    return Update(as_object(result), changes, warnings)
 
 
 def decode_object(

@@ -13,7 +13,7 @@ import msgspec
 
 from smp._values.values import ABSENT, JSON, Absent, JSONArray, JSONObject, same
 from smp.cli._renames import alike, leaves_of
-from smp.paths import Element, Path
+from smp.paths import Element, KeyedElement, Path, Step
 from smp.schema.model import OPAQUE, Type
 from smp.schema.walk import Key, identifies, identifying_keys, key_of
 
@@ -42,12 +42,12 @@ def changes(
     *,
     renames: bool = True,
 ) -> Iterator[ValueChange]:
-    """Yield the differences, in the order of the fields of old and then of new.
+    """Yield the differences, in the order of their names.
 
     With ``renames``, an element that is removed and one that is added are one element
     where they are alike but for the key.
     """
-    for name in {**old, **new}:
+    for name in sorted({**old, **new}):
         before, after = old.get(name, ABSENT), new.get(name, ABSENT)
         if same(before, after):
             continue
@@ -79,10 +79,10 @@ def _element_changes(
     former = _rename_fields(before, after, keys) if renames else {}
     is_former = set(former.values())
     # Readers tell the elements by one key, if there is one that is enough alone.
-    shown = keys[0]
+    shown = keys
     for key_name in keys:
         if identifies(old, (key_name,)) and identifies(new, (key_name,)):
-            shown = key_name
+            shown = (key_name,)
             break
     for key in {**before, **after}:
         # What it is called now is reported instead.
@@ -90,7 +90,7 @@ def _element_changes(
             continue
         # A removed element has its index in old, any other its index in new.
         index, element = after[key] if key in after else before[key]
-        element_path = path / Element(index, shown, element[shown])
+        element_path = path / _step_to(index, element, shown)
         old_key = former.get(key, key)
         if old_key not in before:
             yield ValueChange(element_path, ABSENT, element)
@@ -111,9 +111,26 @@ def _element_changes(
     old_order = [key for key in before if key in after]
     new_order = [key for key in after if key in before]
     if old_order != new_order:
-        old_keys = [element[shown] for _, element in before.values()]
-        new_keys = [element[shown] for _, element in after.values()]
+        old_keys, new_keys = (
+            [_shown_key(element, shown) for _, element in elements.values()]
+            for elements in (before, after)
+        )
         yield ValueChange(path, old_keys, new_keys, is_order=True)
+
+
+def _step_to(index: int, element: JSONObject, names: tuple[str, ...]) -> Step:
+    """Return the step into an element that some of its fields tell from the others."""
+    if len(names) == 1:
+        return Element(index, names[0], element[names[0]])
+    keys = [(name, element[name]) for name in sorted(names) if name in element]
+    return KeyedElement(tuple(keys))
+
+
+def _shown_key(element: JSONObject, names: tuple[str, ...]) -> JSON:
+    """Return what tells an element from the others: a value, or several by name."""
+    if len(names) == 1:
+        return element[names[0]]
+    return {name: element[name] for name in sorted(names) if name in element}
 
 
 def _rename_fields(

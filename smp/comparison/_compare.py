@@ -28,6 +28,7 @@ from smp.comparison._walk import (
     ComparedPlace,
     ComparisonWalk,
 )
+from smp.paths import sort_by_path
 from smp.schema.model import Schema
 from smp.schema.sides import Sides
 
@@ -99,8 +100,11 @@ def compared(  # noqa: PLR0913  # two objects, and what is to be set aside
     sides = Sides(values, schema.type, ROLES)
     meaning = TypeNormalizer.of(schema)
     aligned = walk.aligned(ComparedPlace(sides, meaning, reach_of(found)))
-    differences, set_aside = tuple(walk.differences), tuple(walk.set_aside)
-    return Comparison(differences, set_aside, as_object(aligned))
+    return Comparison(
+        sort_by_path(walk.differences),
+        sort_by_path(walk.set_aside),
+        as_object(aligned),
+    )
 
 
 @over_json("the object", "obj")

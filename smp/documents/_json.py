@@ -8,7 +8,6 @@ text, and where, is found by ``_json_errors``.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from math import isfinite
@@ -95,6 +94,8 @@ def dump_json(value: Any, *, indent: int | None = 2) -> str:
         encoded = msgspec.json.encode(value)
         # NaN and infinity are written as null: without a null the value had neither.
         if b"null" in encoded:
+            import json  # noqa: PLC0415  # 1.4 ms, for what has a null
+
             json.dumps(value, allow_nan=False)
         if indent is not None:
             encoded = msgspec.json.format(encoded, indent=indent)
@@ -136,6 +137,8 @@ def _parse(
         # for a difference are 1.0 or an escape, so the slow parser decides.
         written_back = msgspec.json.encode(value)
         if written_back != msgspec.json.format(data, indent=-1):
+            import json  # noqa: PLC0415  # as in dump_json
+
             json.loads(data, object_pairs_hook=_reject_duplicate_keys)
     except _DuplicateKeyError:
         raise duplicate_key_error(text, start, end) from None

@@ -12,7 +12,7 @@ from smp.explain._causes import Cause
 from smp.explain._explanation import Explanation
 from smp.explain._ways import Ways
 from smp.hazards import Policy
-from smp.paths import Path
+from smp.paths import Path, sort_by_path
 from smp.schema.model import Schema, UnknownFields
 from smp.three_way import ApplyInputs, ThreeWayOptions, apply_inputs
 
@@ -36,7 +36,7 @@ def explain_apply(  # noqa: PLR0913  # those of three_way_apply
     The arguments are those of three_way_apply: with ``hazards="repair"`` it is the
     repaired apply that is explained, and remedies are those of one. There is one cause
     for each path at which the last-applied configuration, the manifest (``modified``),
-    the live object and the result differ, in the order of the result; where only one of
+    the live object and the result differ, in the order of the paths; where only one of
     them has a value, the path is that of the whole value. ``shows`` tells of a path and
     a code whether the cause is wanted: what is not takes no time. Raises what
     three_way_apply raises.
@@ -64,4 +64,4 @@ def explain_apply(  # noqa: PLR0913  # those of three_way_apply
     ways = Ways(inputs, schema, options, is_clean=is_clean)
     explanation = Explanation(inputs, schema, result, ways, shows)
     explanation.explain()
-    return tuple(explanation.causes)
+    return sort_by_path(explanation.causes)

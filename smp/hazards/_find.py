@@ -22,7 +22,7 @@ from smp.hazards._objects import (
     list_hazards,
 )
 from smp.hazards._pairs import ANNOTATION_PAIRS
-from smp.paths import Path, value_at
+from smp.paths import Path, sort_by_path, value_at
 from smp.schema.model import Schema
 from smp.schema.sides import BASE, LIVE, MANIFEST, RESULT, Roles, Sides
 
@@ -51,6 +51,8 @@ def input_hazards(
     found: list[Hazard] = []
     if not has_unique_keys(modified, schema, _NONE):
         found += list_hazards(modified, schema, "manifest")
+        # What others have in common with it may be in another place there.
+        equal = _NONE
     look = Look(modified)
     if look.has_marks:
         marks = Marks("manifest")
@@ -156,4 +158,4 @@ def patch_hazards(
         path = Path(each.path.steps[:-1])
         if value_at(live, path) is not value_at(result, path):
             found.append(each)
-    return tuple(found)
+    return sort_by_path(found)

@@ -9,6 +9,7 @@ from typing import Any
 from smp._values.plain import over_json, require_object, require_object_or_none
 from smp.errors import SmpError
 from smp.hazards import POLICIES, Hazard, Policy, all_directive_hazards, input_hazards
+from smp.paths import sort_by_path
 from smp.schema.model import AnyType, Schema, UnknownFields
 from smp.three_way._built_in import StrategicApply
 from smp.three_way._phases import ApplyInputs, ApplyResult, ThreeWayOptions
@@ -110,4 +111,4 @@ def find_hazards(
         if (each.code, str(each.path)) not in known:
             found.append(each)
             known.add((each.code, str(each.path)))
-    return tuple(found)
+    return sort_by_path(found)

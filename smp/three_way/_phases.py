@@ -20,7 +20,7 @@ from smp._values.values import JSONObject, as_object
 from smp.custom_resources import STRATEGIC_MERGE_PATCH, Guard
 from smp.errors import ApplyWarning
 from smp.hazards import Hazard, HazardError, Policy, is_serious
-from smp.paths import Path
+from smp.paths import Path, sort_by_path
 from smp.schema.model import Schema, UnknownFields
 from smp.unions import Change, stock_server_warnings
 from smp.violations import Violation
@@ -132,7 +132,7 @@ class Apply(ABC):
         if policy != "ignore":
             hazards = self._find_hazards(self._inputs, merged)
         if policy == "error" and is_serious(hazards):
-            raise HazardError(tuple(hazards))
+            raise HazardError(sort_by_path(hazards))
         if policy == "repair" and is_serious(hazards):
             merged, hazards = self._repair(merged, hazards)
         return self._judge(merged, kubectl_patch, hazards)
@@ -194,13 +194,13 @@ class Apply(ABC):
             merged.patch,
             kubectl_patch,
             update.changes,
-            (*warnings, *update.warnings),
+            sort_by_path([*warnings, *update.warnings]),
             (*violations, *immutable),
-            merged.unmet,
+            tuple(sorted(merged.unmet, key=lambda path: path.order)),
             merged.media_type,
             merged.reason,
             merged.guard,
-            tuple(hazards),
+            sort_by_path(hazards),
         )
 
 

@@ -57,13 +57,13 @@ def test_the_report_lists_what_changes_and_why() -> None:
     expected = """\
 apps/v1 Deployment shop/web: changed
   last-applied: from the annotation of the live object
+  ~ metadata.annotations[kubectl.kubernetes.io/last-applied-configuration]: updated
   - metadata.labels (pruned):
       - tier: front
-  ~ metadata.annotations[kubectl.kubernetes.io/last-applied-configuration]: updated
   ~ spec.replicas: 5 -> 3
-  ~ spec.strategy.type: "RollingUpdate" -> "Recreate"
   - spec.strategy.rollingUpdate:
       - maxSurge: 25%
+  ~ spec.strategy.type: "RollingUpdate" -> "Recreate"
   ~ spec.template.spec.containers[name=app].image: "nginx:1.25" -> "nginx:1.26"
   - spec.template.spec.containers[name=log] (pruned):
       - image: busybox:1

@@ -141,12 +141,12 @@ apps/v1 Deployment shop/web: changed (old.yaml:1 -> new.yaml:1)
   - metadata.labels:
       - tier: front
   ~ spec.replicas: 2 -> 3
+  + spec.strategy:
+      + type: Recreate
   ~ spec.template.spec.containers[name=app].image: "nginx:1.25" -> "nginx:1.26"
   - spec.template.spec.containers[name=log]:
       - image: busybox:1
       - name: log
-  + spec.strategy:
-      + type: Recreate
 
 v1 Secret shop/key: changed (old.yaml:15 -> new.yaml:14)
   ~ stringData.password: "*** (original)" -> "*** (modified)"
@@ -154,6 +154,20 @@ v1 Secret shop/key: changed (old.yaml:15 -> new.yaml:14)
 2 objects: 2 changed
 """
     assert ran.stdout == expected
+
+
+def test_elements_that_several_keys_tell_apart_are_named_by_all() -> None:
+    head = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec:\n  ports:\n"
+    ports = [("dns", 53, "UDP"), ("dns-tcp", 53, "TCP"), ("web", 80, "TCP")]
+    for name, kept in (("old", ports), ("new", ports[2:])):
+        rows = [
+            f"  - {{name: {name}, port: {port}, protocol: {protocol}}}\n"
+            for name, port, protocol in kept
+        ]
+        Path(f"{name}.yaml").write_text(head + "".join(rows))
+    report = run("diff", "old.yaml", "new.yaml", "-o", "report").stdout
+    assert "  - spec.ports[port=53,protocol=UDP]:\n" in report
+    assert "  - spec.ports[port=53,protocol=TCP]:\n" in report
 
 
 def test_the_report_of_equal_objects_counts_them_as_unchanged() -> None:

@@ -72,8 +72,8 @@ def paths(*arguments: str) -> list[str]:
 
 POD = "spec.template.spec.containers"
 CHANGED = [
-    f"{POD}[name=app].image",
     f"{POD}[name=app].env[name=A].value",
+    f"{POD}[name=app].image",
     f"{POD}[name=log].image",
     POD,
 ]
@@ -124,14 +124,14 @@ def value_in(path: str) -> Any:
 @pytest.mark.parametrize(
     ("ignored", "left"),
     [
-        ((f"{POD}[name=app].image",), [CHANGED[1], *CHANGED[2:]]),
-        ((f"{POD}[*].image",), [CHANGED[1], POD]),
+        ((f"{POD}[name=app].image",), [CHANGED[0], *CHANGED[2:]]),
+        ((f"{POD}[*].image",), [CHANGED[0], POD]),
         ((f"{POD}[*].*",), [POD]),
         ((f"{POD}[*]",), []),
         ((POD,), []),
         (("spec.*",), []),
         (("spec.nothing", "data[a.b/c]"), CHANGED),
-        ((f"{POD}[name=app].env[name=A].value", f"{POD}[name=log]"), [CHANGED[0], POD]),
+        ((f"{POD}[name=app].env[name=A].value", f"{POD}[name=log]"), [CHANGED[1], POD]),
     ],
 )
 def test_an_ignored_path_is_no_difference(

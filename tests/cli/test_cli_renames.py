@@ -106,8 +106,8 @@ def test_a_renamed_object_is_one_with_its_changes() -> None:
     assert ran.stdout.startswith(
         "v1 ConfigMap shop/new: renamed from v1 ConfigMap shop/old"
         " (a.yaml:1 -> b.yaml:1)\n"
-        '  ~ metadata.name: "old" -> "new"\n'
-        '  ~ data.z: "3" -> "4"\n\n'
+        '  ~ data.z: "3" -> "4"\n'
+        '  ~ metadata.name: "old" -> "new"\n\n'
         "v1 ConfigMap other/more: to be created\n"
     )
     assert ran.stdout.endswith("3 objects: 1 renamed, 1 new, 1 removed\n")

@@ -156,8 +156,8 @@ def test_a_rule_switches_a_normalizer_on(
 def test_a_rule_takes_empty_values_for_none() -> None:
     rule = "- paths: [spec]\n  normalizers: {empty: true}\n"
     sides = (widget(port=1, text="", steps=[]), widget(port=1))
-    assert reasons(*sides, WIDGETS)[0] == ["spec.text", "spec.steps"]
-    aside = ["spec.text: empty", "spec.steps: empty"]
+    assert reasons(*sides, WIDGETS)[0] == ["spec.steps", "spec.text"]
+    aside = ["spec.steps: empty", "spec.text: empty"]
     assert reasons(*sides, WIDGETS, rule) == ([], aside)
 
 
@@ -275,14 +275,14 @@ def owned_deployment() -> JSONObject:
     [
         ("- managers: [kube-controller-manager]", ["spec.paused"]),
         ("- managers: ['kube-*', edit]", []),
-        ("- managers: [other]", ["spec.paused", "spec.minReadySeconds"]),
+        ("- managers: [other]", ["spec.minReadySeconds", "spec.paused"]),
         (
             "- managers: ['kube-*']\n  paths: [spec.minReadySeconds]",
             ["spec.paused"],
         ),
         (
             "- managers: ['kube-*']\n  paths: [spec.paused]",
-            ["spec.paused", "spec.minReadySeconds"],
+            ["spec.minReadySeconds", "spec.paused"],
         ),
     ],
 )
@@ -385,7 +385,7 @@ def test_stored_secrets_are_compared_by_what_is_in_them() -> None:
     stored = secret(data={"a": "eA==", "b": "eQ=="}, type="Opaque")
     assert reasons(text, stored, schema)[0] == []
     other = secret(data={"a": "eA==", "b": "eA=="}, type="Opaque")
-    assert reasons(text, other, schema)[0] == ["stringData.b", "data.b"]
+    assert reasons(text, other, schema)[0] == ["data.b", "stringData.b"]
     more = secret(data={"a": "eA==", "b": "eQ==", "c": "eA=="}, type="Opaque")
     assert reasons(text, more, schema)[0] == ["data.c"]
     # Two texts are not equal because both are moved away.

@@ -6,6 +6,7 @@ and users write them in any order.
 
 from __future__ import annotations
 
+import copy
 import random
 from typing import Final
 
@@ -33,17 +34,16 @@ class Others:
 
 
 def hazards_of(result: smp.ApplyResult) -> list[str]:
-    return sorted(
-        f"{each.code} {each.input} {each.severity} {each.path.by_index}"
-        # What is lost of an object is listed in its order.
+    return [
+        f"{each.code} {each.input} {each.severity} {each}"
         for each in result.hazards
         # Its subject is the order in which a text was written.
         if each.code != "rewritten-last-applied"
-    )
+    ]
 
 
-def causes_of(causes: tuple[smp.Cause, ...]) -> set[object]:
-    return {(each.code, str(each.path), value_key([*_values(each)])) for each in causes}
+def causes_of(causes: tuple[smp.Cause, ...]) -> list[object]:
+    return [(each.code, str(each.path), value_key([*_values(each)])) for each in causes]
 
 
 def _values(cause: smp.Cause) -> list[JSON]:
@@ -59,8 +59,12 @@ def test_what_an_apply_says_does_not_depend_on_it(triple: Triple, seed: int) -> 
     two = smp.three_way_apply(others.base, others.manifest, others.live, triple.schema)
     assert same(one.object, two.object)
     assert same(one.patch, two.patch)
-    assert {*map(str, one.unmet)} == {*map(str, two.unmet)}
-    assert {*map(str, one.violations)} == {*map(str, two.violations)}
+    assert one.unmet == two.unmet
+    assert [*map(str, one.violations)] == [*map(str, two.violations)]
+    assert [change.path for change in one.changes] == [
+        change.path for change in two.changes
+    ]
+    assert one.warnings == two.warnings
     assert hazards_of(one) == hazards_of(two)
 
 
@@ -85,8 +89,26 @@ def test_a_comparison_does_not_depend_on_it(triple: Triple, seed: int) -> None:
     assert same(one.aligned, two.aligned)
 
 
-def paths_of(comparison: smp.Comparison) -> set[str]:
-    return {str(each.path) for each in comparison.differences}
+def paths_of(comparison: smp.Comparison) -> list[str]:
+    paths = [each.path for each in comparison.differences]
+    paths += [each.path for each in comparison.set_aside]
+    return [str(path) for path in paths]
+
+
+def test_what_two_inputs_share_is_looked_at_in_both() -> None:
+    """A list of the former configuration is that of another container now."""
+    schema = smp.kubernetes().schema("v1", "Pod")
+    ports = [{"containerPort": 80, "name": "a"}, {"containerPort": 80, "name": "b"}]
+    base, live = (
+        {"spec": {"containers": [{"name": name, "image": image, "ports": ports}]}}
+        for name, image in (("old", "i:1"), ("new", "i:2"))
+    )
+    manifest = copy.deepcopy(live)
+    manifest["spec"]["containers"][0]["image"] = "i:3"
+    found = smp.find_hazards(base, manifest, live, schema)
+    again = smp.find_hazards(copy.deepcopy(base), manifest, live, schema)
+    assert [*map(str, found)] == [*map(str, again)]
+    assert {each.input for each in found} >= {"manifest", "last-applied"}
 
 
 def test_an_element_of_an_atomic_list_is_known_by_its_value() -> None:
