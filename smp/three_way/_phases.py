@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from smp._storage.daemon_sets import count_templates, is_counted
 from smp._storage.immutable import find_changed_immutable_fields
 from smp._storage.update import (
     Update,
@@ -14,6 +15,7 @@ from smp._storage.update import (
     as_stored,
     asks_for_anything,
     normalize_update,
+    put_at_rest,
 )
 from smp._strategic import Known
 from smp._values.values import JSONObject, as_object
@@ -171,6 +173,14 @@ class Apply(ABC):
             ),
         )
 
+    def _predict_stored(self, kept: JSONObject) -> JSONObject:
+        """Return what a server reads from its storage after the update."""
+        live, schema = self._inputs.live, self._schema
+        obj = as_stored(kept, live, schema, profile=self._options.profile)
+        if is_counted(live):
+            obj = count_templates(live, obj)
+        return put_at_rest(obj, schema, live)
+
     def _judge(
         self, merged: Merged, kubectl_patch: JSONObject, hazards: list[Hazard]
     ) -> ApplyResult:
@@ -181,7 +191,7 @@ class Apply(ABC):
         if violations and kept is not obj:
             violations = self._update(kept, as_object(merged.patch), kept).violations
         if self._options.defaults:
-            obj = as_stored(kept, live, self._schema, profile=self._options.profile)
+            obj = self._predict_stored(kept)
         # In the order of servers: an update first has to lead to a valid object.
         immutable = find_changed_immutable_fields(live, kept, self._schema)
         warnings = self._warnings

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from starlette.requests import Request
 
 from smp._storage import protobuf
+from smp._storage.daemon_sets import DAEMON_SETS, count_templates
 from smp._values.values import JSONObject
 from smp.handler import STOCK_SERVER, Options, manager_of, requested
 from smp.handler.headers import read_header
@@ -21,7 +22,6 @@ from smp.server.endpoints.list_options import ListOptions
 from smp.server.metrics import Labels
 from smp.server.objects import addresses, subresources
 from smp.server.objects.resources import Resource
-from smp.server.objects.workloads import DAEMON_SETS, count
 from smp.server.registry.kinds import Kind
 from smp.server.registry.state import ServerState
 from smp.server.registry.target import Target
@@ -202,7 +202,7 @@ def _prepare(
     if old is None:
         new = subresources.on_create(new, resource)
         if resource.key == DAEMON_SETS:
-            new = count(None, new)
+            new = count_templates(None, new)
         return new
     if resource.key == ("", "services"):
         new = addresses.keep(old, new)

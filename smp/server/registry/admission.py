@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from smp._storage.daemon_sets import DAEMON_SETS, count_templates
 from smp._storage.typed_storage import convert
 from smp._storage.update import put_at_rest
 from smp._values.values import JSON, JSONObject, as_object
@@ -24,7 +25,6 @@ from smp.server.objects.events import find_event_violations
 from smp.server.objects.metadata import metadata_of, set_metadata
 from smp.server.objects.resources import Resource, Resources
 from smp.server.objects.warnings import warnings_of
-from smp.server.objects.workloads import DAEMON_SETS, count
 from smp.server.registry.kinds import Kind
 from smp.server.registry.target import CRDS, NAMESPACES
 
@@ -179,7 +179,7 @@ def _add_server_state(
     if resource.key == NAMESPACES:
         return Admitted(_set_namespace_state(old, new))
     if resource.key == DAEMON_SETS and old:
-        return Admitted(count(old, new))
+        return Admitted(count_templates(old, new))
     if resource.key != CRDS:
         return Admitted(new)
     # Before the state: reading validates the definition, and raises InvalidError.
