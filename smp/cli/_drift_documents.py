@@ -134,7 +134,7 @@ class DocumentTable:
 
     def find(self, text: int, place: int) -> int | None:
         """Return where a text is, which is likely at a place; None where it is not."""
-        if place < len(self) and self.texts[place] == text:
+        if place < len(self.texts) and self.texts[place] == text:
             return place
         if self._sorted is None:
             order = sorted(range(len(self)), key=self.texts.__getitem__)
@@ -183,8 +183,10 @@ class DocumentLog:
         self._next = 0
         if self._former is not None and line > 1:
             self._next = bisect_left(self._former.lines, line)
+        self._size = 0 if self._former is None else len(self._former)
         self._text = 0
-        # What is known of the documents that are not parsed.
+        # What is known of the documents that are not parsed: the sums of a file that is
+        # as it was are known, too.
         self.count: int = 0
         self.sums: Sums = {}
 
@@ -205,11 +207,12 @@ class DocumentLog:
                 self._next = place
                 return None
             place, self._next = found, found + 1
-        granule = former.granule(place) if place < len(former) else None
+        granule = former.granule(place) if place < self._size else None
         if granule is None or granule in self._wanted:
             return None
         self.count += 1
-        add_to_sums(self.sums, granule, former.objects[place])
+        if not self._is_current:
+            add_to_sums(self.sums, granule, former.objects[place])
         if self.table is not None:
             self.table.add_known(former, place, chunk.line)
         return granule

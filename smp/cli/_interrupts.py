@@ -1,5 +1,6 @@
 """Interrupts while output is written: it ends after an object, as it ends otherwise.
 
+So it does where the process is told to end (SIGTERM), as the kubelet does with Pods.
 The processes that compute with this one end with it, for whatever reason it does.
 """
 
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from threading import current_thread, main_thread
 from typing import Final, Self
 
+_SIGNALS: Final = (_signal.SIGINT, _signal.SIGTERM)
 # Linux, linux/prctl.h.
 _PR_SET_PDEATHSIG: Final = 1
 
@@ -24,22 +26,22 @@ class _Handled:
     """
 
     def __init__(self) -> None:
-        self._is_active = False
+        self._handled: list[int] = []
 
     def __enter__(self) -> Self:
         # Python lets no other thread handle signals.
         is_main = current_thread() is main_thread()
-        handler = _signal.getsignal(_signal.SIGINT)
-        self._is_active = is_main and handler == _signal.SIG_DFL
-        if self._is_active:
-            _signal.signal(_signal.SIGINT, self._handle)
+        for number in _SIGNALS if is_main else ():
+            if _signal.getsignal(number) == _signal.SIG_DFL:
+                _signal.signal(number, self._handle)
+                self._handled.append(number)
         return self
 
     def __exit__(self, *_error: object) -> None:
-        if self._is_active:
-            _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+        for number in self._handled:
+            _signal.signal(number, _signal.SIG_DFL)
 
-    def _handle(self, _number: int, _frame: object) -> None:
+    def _handle(self, number: int, _frame: object) -> None:
         raise NotImplementedError
 
 
@@ -52,18 +54,23 @@ class Interruption(_Handled):
 
     def __init__(self) -> None:
         super().__init__()
-        self.is_requested: bool = False
+        self._requested = 0
+
+    @property
+    def is_requested(self) -> bool:
+        """Whether the part is to end."""
+        return self._requested != 0
 
     def __exit__(self, *error: object) -> None:
         super().__exit__(*error)
         if self.is_requested:
-            _signal.raise_signal(_signal.SIGINT)
+            _signal.raise_signal(self._requested)
 
-    def _handle(self, _number: int, _frame: object) -> None:
+    def _handle(self, number: int, _frame: object) -> None:
         if self.is_requested:
-            _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
-            _signal.raise_signal(_signal.SIGINT)
-        self.is_requested = True
+            _signal.signal(number, _signal.SIG_DFL)
+            _signal.raise_signal(number)
+        self._requested = number
 
 
 class InterruptNotice(_Handled):
@@ -76,10 +83,10 @@ class InterruptNotice(_Handled):
         super().__init__()
         self._say = say
 
-    def _handle(self, _number: int, _frame: object) -> None:
-        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+    def _handle(self, number: int, _frame: object) -> None:
+        _signal.signal(number, _signal.SIG_DFL)
         self._say()
-        _signal.raise_signal(_signal.SIGINT)
+        _signal.raise_signal(number)
 
 
 def follow_parent(parent: int) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from smp.cli._interrupts import follow_parent
 from smp.cli._objects import ObjectRow
+from smp.errors import SmpError
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
@@ -111,9 +112,9 @@ class WorkerPool(Generic[WorkerT]):
         for share in shares:
             pending.append(executor.submit(_work_on_share, work, share))
             if len(pending) > _SHARES_AHEAD * self._jobs:
-                yield from pending.popleft().result()
+                yield from _finished(pending.popleft())
         while pending:
-            yield from pending.popleft().result()
+            yield from _finished(pending.popleft())
 
     def close(self) -> None:
         """End the processes; the output may end before all is computed."""
@@ -133,6 +134,21 @@ def _begin_work(
     if prepare is not None:
         prepare(worker)
     _worker = worker
+
+
+def _finished(future: Future[list[ResultT]]) -> list[ResultT]:
+    """Return what came of a share. Raises SmpError where its process was ended."""
+    # It is loaded where there are processes.
+    from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415  # above
+
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        raise SmpError(
+            "a process that computes was ended by the system",
+            code="ended-process",
+            hint="where memory is short, --jobs 1 needs less",
+        ) from None
 
 
 def _work_on_share(
