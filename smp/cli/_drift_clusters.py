@@ -5,8 +5,11 @@ name. A manifest that names no cluster is for each of them. The objects are list
 the kinds and namespaces of the manifests, in pages: up to ``_CLUSTERS`` clusters at one
 time, each by a thread, with up to ``_LISTS`` lists at one time. What they read goes
 through a short queue to the one that pairs, so that memory does not grow with the
-clusters. A cluster that fails is a gap, and its objects are unreadable; a kind that
-fails makes the objects of that kind unreadable.
+clusters. A cluster that fails is a gap, and its objects are unreadable; a list that
+fails makes those unreadable that were not read by then.
+
+With a state, the pages of a list are kept until its end. The next run goes on behind
+them where the server still knows what the list began with, and otherwise reads it anew.
 """
 
 from __future__ import annotations
@@ -14,26 +17,33 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatchcase
+from hashlib import blake2b
 from queue import Full, Queue
 from threading import Event
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
 from smp._values.values import JSONObject
 from smp.cli._drift_gaps import ReadingGaps
+from smp.cli._drift_increments import Increment
 from smp.cli._drift_live import is_controlled, record_of
 from smp.cli._drift_records import Record
+from smp.cli._drift_state import KeptList
 from smp.cli._errors import CommandFailure, UsageError
 from smp.cli._inputs import Inputs
 from smp.cli._live import CLUSTER, ignore_unverified, is_cluster
 from smp.errors import SmpError
+
+if TYPE_CHECKING:
+    from smp.cluster.plan.listing import ListedPage
 
 _CLUSTERS: Final = 16
 _LISTS: Final = 4
 # Answers that wait to be paired.
 _WAITING: Final = 64
 _PATIENCE: Final = 0.1
+_DIGEST: Final = 16
 # The group and kind of objects, and their namespace.
 _Place: TypeAlias = tuple[str, str, str]
 
@@ -63,20 +73,32 @@ class _Wanted(msgspec.Struct):
 
 
 class _Answer(msgspec.Struct):
-    """What was read of a cluster: objects, or why there are none."""
+    """What was read of a cluster: a page of a list, or why nothing more was.
+
+    ``earlier`` are the objects of pages that an earlier run has read. Without a list it
+    is the cluster that failed.
+    """
 
     cluster: str
     records: list[Record] = []
+    earlier: KeptList | None = None
     error: SmpError | None = None
-    # What failed is not one kind, but the cluster.
-    is_all: bool = False
+    list: bytes | None = None
+    more: str = ""
+    is_first: bool = True
 
 
 class LiveFleet:
     """The live objects of the clusters of contexts."""
 
     def __init__(
-        self, contexts: list[str], inputs: Inputs, gaps: ReadingGaps, *, extra: bool
+        self,
+        contexts: list[str],
+        inputs: Inputs,
+        gaps: ReadingGaps,
+        increment: Increment | None,
+        *,
+        extra: bool,
     ) -> None:
         from smp.cluster.connect import Contexts  # noqa: PLC0415  # 150 ms; most runs read files
 
@@ -85,7 +107,10 @@ class LiveFleet:
         self._names = contexts
         self._inputs = inputs
         self._gaps = gaps
+        self._increment = increment
         self._extra = extra
+        # The lists that were continued, for a reader.
+        self.continued: list[str] = []
         self._shared = _Wanted()
         self._wanted: dict[str, _Wanted] = {}
         self._queue: Queue[_Answer | None] = Queue(_WAITING)
@@ -124,10 +149,19 @@ class LiveFleet:
         if answer.error is not None:
             failure = CommandFailure(answer.error, None, f"context {answer.cluster}")
             self._inputs.problems.append(failure)
-        if answer.is_all:
+        if answer.list is None:
             self._gaps.add(answer.cluster, str(answer.error), is_desired=False)
             return
         self._gaps.hear(answer.cluster)
+        if self._increment is not None and answer.error is None:
+            page = KeptList("", answer.more, answer.records)
+            self._increment.keep_page(answer.list, page, is_first=answer.is_first)
+        if answer.earlier is not None:
+            self.continued.append(
+                f"{answer.cluster}: a list goes on that was begun at"
+                f" {answer.earlier.since}"
+            )
+            yield from answer.earlier.records
         yield from answer.records
 
     def _put(self, answer: _Answer | None) -> None:
@@ -146,11 +180,11 @@ class LiveFleet:
                 if self._is_over.is_set():
                     return
         except SmpError as error:
-            self._put(_Answer(name, error=error, is_all=True))
+            self._put(_Answer(name, error=error))
         # Whatever a client raises is about this cluster alone.
         except Exception as error:  # noqa: BLE001  # see above
             problem = SmpError(f"{type(error).__name__}: {error}", code="unreadable")
-            self._put(_Answer(name, error=problem, is_all=True))
+            self._put(_Answer(name, error=problem))
         finally:
             self._put(None)
 
@@ -164,48 +198,101 @@ class LiveFleet:
         for place, (version, names) in own.items():
             known = places.get(place, (version, set()))
             places[place] = known[0], known[1] | names
+        lists = {
+            place: _ListReading(name, place, version, names, extra=self._extra)
+            for place, (version, names) in places.items()
+        }
+        after: dict[_Place, str] = {}
+        for place, each in lists.items():
+            if self._increment is not None:
+                each.earlier = self._increment.kept_list(each.key)
+            if each.earlier is not None:
+                after[place] = each.earlier.more
         kinds = {place: version for place, (version, _) in places.items()}
+        # Those of the whole cluster are listed for each namespace.
         seen: set[tuple[str, ...]] = set()
-        for place, found in cluster.list_each(kinds):
-            version, names = places[place]
-            if isinstance(found, SmpError):
-                records = [
-                    _unknown(name, version, place, each, found) for each in names
-                ]
-                yield _Answer(name, sorted(records, key=_name_of), error=found)
-                continue
-            records = [
-                record
-                for record in (
-                    record_of(live, name, f"{CLUSTER}:{name}")
-                    for live in found
-                    if _is_named(live, names)
-                    or (self._extra and not is_controlled(live))
-                )
-                # Those of the whole cluster are listed for each namespace.
-                if (*record.key, record.namespace) not in seen
-            ]
-            seen |= {(*record.key, record.namespace) for record in records}
-            yield _Answer(name, records)
+        for page in cluster.list_each(kinds, after=after):
+            yield lists[page.place].answer(page, seen)
+
+
+class _ListReading:
+    """A list of a cluster while it is read: of what manifests name, or of all."""
+
+    def __init__(
+        self,
+        cluster: str,
+        place: _Place,
+        api_version: str,
+        names: set[str],
+        *,
+        extra: bool,
+    ) -> None:
+        self._cluster = cluster
+        self._place = place
+        self._api_version = api_version
+        self._left = {*names}
+        self._names = names
+        self._extra = extra
+        # What an earlier run has read, until it is known whether that counts.
+        self.earlier: KeptList | None = None
+
+    @property
+    def key(self) -> bytes:
+        """What the list, and what is read of it, is known by from run to run."""
+        facts = (self._cluster, self._place, self._api_version, sorted(self._names))
+        encoded = msgspec.json.encode((*facts, self._extra))
+        return blake2b(encoded, digest_size=_DIGEST).digest()
+
+    def answer(self, page: ListedPage, seen: set[tuple[str, ...]]) -> _Answer:
+        """Return what came of a page, without objects that were seen in others."""
+        earlier, self.earlier = self.earlier, None
+        if page.is_first or page.error is not None:
+            earlier = None
+        records = [
+            record_of(live, self._cluster, f"{CLUSTER}:{self._cluster}")
+            for live in page.objects
+            if _is_named(live, self._names) or (self._extra and not is_controlled(live))
+        ]
+        old = [] if earlier is None else earlier.records
+        new = [record for record in records if _key(record) not in seen]
+        for record in (*old, *records):
+            seen.add(_key(record))
+            self._left.discard(record.name)
+        if page.error is not None:
+            # What was not read of the list is not known.
+            new = [self._unknown(name, page.error) for name in sorted(self._left)]
+        return _Answer(
+            self._cluster,
+            new,
+            earlier,
+            page.error,
+            self.key,
+            page.more,
+            page.is_first,
+        )
+
+    def _unknown(self, name: str, error: SmpError) -> Record:
+        """Return what stands for the live object of a manifest that was not read."""
+        _group, kind, namespace = self._place
+        return Record(
+            self._cluster,
+            self._api_version,
+            kind,
+            namespace,
+            name,
+            b"",
+            "",
+            error=str(error),
+        )
+
+
+def _key(record: Record) -> tuple[str, ...]:
+    return *record.key, record.namespace
 
 
 def _is_named(live: JSONObject, names: set[str]) -> bool:
     metadata = live.get("metadata")
     return isinstance(metadata, dict) and metadata.get("name") in names
-
-
-def _name_of(record: Record) -> str:
-    return record.name
-
-
-def _unknown(
-    cluster: str, api_version: str, place: _Place, name: str, error: SmpError
-) -> Record:
-    """Return what stands for the live object of a manifest that cannot be listed."""
-    _group, kind, namespace = place
-    return Record(
-        cluster, api_version, kind, namespace, name, b"", "", error=str(error)
-    )
 
 
 def contexts_of(live: tuple[str, ...], globs: tuple[str, ...]) -> list[str]:

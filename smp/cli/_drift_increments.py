@@ -19,7 +19,15 @@ from smp.cli._drift_documents import FEWEST, DocumentTable, find_table
 from smp.cli._drift_history import History
 from smp.cli._drift_reading import FileContent
 from smp.cli._drift_records import FilePart, Granule, SideFile, granule_of
-from smp.cli._drift_state import Change, DriftState, KnownFile, KnownFiles, KnownRun
+from smp.cli._drift_state import (
+    Change,
+    DriftState,
+    KeptList,
+    KnownFile,
+    KnownFiles,
+    KnownRun,
+    find_list,
+)
 from smp.cli._drift_telling import RunNotices
 from smp.errors import DocumentError
 
@@ -161,6 +169,17 @@ class Increment:
         if len(table) >= FEWEST and not self._is_lost:
             with self._writing():
                 self.state.keep_table(file.key, table)
+
+    def kept_list(self, list_: bytes) -> KeptList | None:
+        """Return what was read of a list that was interrupted; None for others."""
+        state = self.state
+        return find_list(state.path, list_) if state.has_pages else None
+
+    def keep_page(self, list_: bytes, page: KeptList, *, is_first: bool) -> None:
+        """Keep a page of a list, so that a later run goes on behind it."""
+        if not self._is_lost:
+            with self._writing():
+                self.state.keep_page(list_, page, is_first=is_first)
 
     def keep_files(
         self, digests: dict[SideFile, bytes], contents: dict[SideFile, FileContent]

@@ -181,11 +181,16 @@ class FleetReader:
         # A cluster has many objects that no manifest is about.
         if sides.contexts:
             fleet = LiveFleet(
-                sides.contexts, self._inputs, self._gaps, extra=sides.extra
+                sides.contexts,
+                self._inputs,
+                self._gaps,
+                self._increment,
+                extra=sides.extra,
             )
             self._add(fleet.of_each(wanted), is_desired=True)
             with closing(fleet.records()) as found:
                 self._add(found, is_desired=False)
+            self._notices.say(fleet.continued)
             return
         # What is live is asked for where a manifest says that there is something.
         self._may_start = False

@@ -1,6 +1,6 @@
 """What earlier runs of ``smp drift`` found out, kept in a file.
 
-Theory of operation. The file has five things:
+Theory of operation. The file has six things:
 
 - ``rows``: what came of each pair, by a hash of both objects and of all that the answer
   depends on beside them. So a run that was killed goes on where it was.
@@ -9,6 +9,8 @@ Theory of operation. The file has five things:
   compared with those; what it does not find any more is mended.
 - ``files``: what was in each file that this run has read, see _drift_reading.py.
 - ``documents``: what is known of each document of a file, see _drift_documents.py.
+- ``pages``: what was read of a list of a cluster that was not read to its end, and how
+  it goes on. That is forgotten when it has, or when no server keeps it any more.
 - ``runs``: what it has counted of objects that are the same, by their granules, and of
   which granules it said more than a row can be asked for: that something is unreadable,
   or takes no part.
@@ -16,10 +18,10 @@ Theory of operation. The file has five things:
 A run of the same options over files looks only at granules in which a file has changed.
 Of the others it has the findings, and the counts.
 
-All but the first are of one run, by its number, and the last transaction of a run makes
-that number the one that counts. So a run that ends in its middle, for whatever reason,
-leaves the state of the one before it. While a run uses the file, it holds the lock of
-another one beside it, which the system frees when the process ends.
+All but ``rows`` and ``pages`` are of one run, by its number, and the last transaction
+of a run makes that number the one that counts. So a run that ends in its middle, for
+whatever reason, leaves the state of the one before it. While a run uses the file, it
+holds the lock of another one beside it, which the system frees when the process ends.
 """
 
 from __future__ import annotations
@@ -28,16 +30,16 @@ import sqlite3
 import zlib
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime
+from contextlib import closing, contextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from typing import Final, Literal, TypeAlias
 
 import msgspec
 
 from smp.cli._drift_comparing import DriftRow, SameCount, key_of
-from smp.cli._drift_documents import DocumentTable
+from smp.cli._drift_documents import DocumentTable, read_only
 from smp.cli._drift_reading import FileContent
-from smp.cli._drift_records import Granule
+from smp.cli._drift_records import Granule, Record
 from smp.errors import DocumentError
 
 Change: TypeAlias = Literal["new", "mended", "changed", "still"]
@@ -48,6 +50,7 @@ _TABLES: Final = (
     "findings (run INT, key BLOB, number INT, since, row, PRIMARY KEY (run, key))",
     "files (run INT, desired INT, path, content, PRIMARY KEY (run, desired, path))",
     "documents (run INT, desired INT, path, content, PRIMARY KEY (run, desired, path))",
+    "pages (list BLOB, number INT, since, more, records, PRIMARY KEY (list, number))",
     "runs (run INTEGER PRIMARY KEY, kept BLOB)",
 )
 _FINDING: Final = "SELECT since, row FROM findings WHERE run = ? AND key = ?"
@@ -55,10 +58,13 @@ _UNSEEN: Final = (
     "SELECT since, row FROM findings WHERE run = ? AND key NOT IN"
     " (SELECT key FROM findings WHERE run = ?) AND key NOT IN (SELECT key FROM seen)"
 )
+# No server keeps a list for so many seconds (etcd compacts after 300).
+_KEPT: Final = 3600
 _COPY: Final = "put back a copy of it; without it, the next run is the first one"
 _OF_RUNS: Final = ("findings", "files", "documents")
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder(DriftRow).decode
+_unpack_records: Final = msgspec.msgpack.Decoder(list[Record]).decode
 _pack: Final = msgspec.msgpack.Encoder().encode
 
 
@@ -67,6 +73,14 @@ class KnownFile(msgspec.Struct):
 
     digest: bytes
     content: FileContent
+
+
+class KeptList(msgspec.Struct):
+    """What was read of a list: since when, and how it goes on."""
+
+    since: str
+    more: str
+    records: list[Record]
 
 
 # Files by whether they are of the desired side, and their paths.
@@ -101,7 +115,7 @@ class DriftState:
         self.path: str = path
         self._number = 0
         self.changes: Counter[Change] = Counter()
-        self._now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self._now = _time()
         self._lock = self._locked()
         try:
             with self._checked():
@@ -157,8 +171,12 @@ class DriftState:
         with self._file:
             # What a run that was killed has left is found again.
             self._forget_others(self.last)
+            self._file.execute("DELETE FROM pages WHERE since < ?", (_time(_KEPT),))
         query = "SELECT kept FROM runs WHERE run = ?"
         found = self._file.execute(query, (self.last,)).fetchone()
+        [(pages,)] = self._file.execute("SELECT count(*) FROM pages")
+        # Whether lists were interrupted in an earlier run.
+        self.has_pages: bool = pages > 0
         self.known: KnownRun = KnownRun()
         if found is not None:
             self.known = msgspec.msgpack.decode(found[0], type=KnownRun)
@@ -213,6 +231,21 @@ class DriftState:
                 "INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?)",
                 (self.run, *key, _pack(table.pack())),
             )
+
+    def keep_page(self, list_: bytes, page: KeptList, *, is_first: bool) -> None:
+        """Keep a page of a list; the last one makes all of its pages obsolete."""
+        with self._checked(), self._file:
+            query = "SELECT count(*), min(since) FROM pages WHERE list = ?"
+            [(number, since)] = self._file.execute(query, (list_,))
+            if is_first or not page.more:
+                self._file.execute("DELETE FROM pages WHERE list = ?", (list_,))
+                number, since = 0, None
+            if page.more:
+                data = zlib.compress(_pack(page.records), 1)
+                self._file.execute(
+                    "INSERT INTO pages VALUES (?, ?, ?, ?, ?)",
+                    (list_, number, since or self._now, page.more, data),
+                )
 
     def add(self, rows: Iterable[tuple[bytes, Granule, bytes | None]]) -> None:
         """Keep answers; None is one that is the same. All or none of them are kept."""
@@ -354,7 +387,31 @@ class DriftState:
             return _decode(text)
 
 
+def _time(ago: int = 0) -> str:
+    """Return the time, or that some seconds ago."""
+    moment = datetime.now(UTC) - timedelta(seconds=ago)
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def _number_of(granule: Granule) -> int:
     """Return a number for a granule; that of others may be the same."""
     cluster, part = granule
     return zlib.crc32(f"{cluster}\0{part}".encode(errors="replace"))
+
+
+def find_list(path: str, list_: bytes) -> KeptList | None:
+    """Return what was read of a list that was interrupted; any thread may read it.
+
+    None where nothing is kept that can be read.
+    """
+    query = "SELECT since, more, records FROM pages WHERE list = ? ORDER BY number"
+    found: KeptList | None = None
+    with suppress(sqlite3.Error, msgspec.MsgspecError, zlib.error):
+        with closing(read_only(path)) as file:
+            for since, more, data in file.execute(query, (list_,)):
+                records = _unpack_records(zlib.decompress(data))
+                found = found or KeptList(since, more, [])
+                found.more = more
+                found.records += records
+        return found
+    return None

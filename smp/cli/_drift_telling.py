@@ -69,12 +69,12 @@ class RunNotices:
         """Name what is wrong with something beside the objects."""
         self.tell(CommandFailure(error).blocks, [])
 
-    def warn(self, texts: Iterable[str]) -> None:
-        """Say what the rows do not depend on."""
+    def say(self, texts: Iterable[str]) -> None:
+        """Say what may matter to a reader of the rows."""
         if not self._settings.quiet:
             self.progress.clear()
             for text in texts:
-                report(printable(f"smp: warning: {text}"))
+                report(printable(f"smp: {text}"))
 
     def tell_interruption(self) -> None:
         """Say what a run that was interrupted has not compared of what it read."""

@@ -19,7 +19,7 @@ from smp.cli._objects import Object, ObjectRow
 from smp.cli._options import WITHOUT_SCHEMA, CommandSettings, Schemas
 from smp.cluster.plan.failures import NoKindMatchError
 from smp.documents import Document
-from smp.errors import ApplyWarning, SmpError
+from smp.errors import ApplyWarning
 from smp.handler.admission import ManifestPolicies, ReviewedResource, Verdict
 from smp.paths import Path
 from smp.reports import Finding
@@ -104,14 +104,14 @@ def _read_from_cluster(settings: CommandSettings, context: str) -> Iterator[JSON
             for kind, version in kinds.items()
         }
         kinds = {}
-        for (_, kind, _), found in cluster.list_each(places):
+        for page in cluster.list_each(places):
             # A cluster may lack a kind: policies that mutate are of 1.36 and later.
-            if isinstance(found, NoKindMatchError):
+            if isinstance(page.error, NoKindMatchError):
                 continue
-            if isinstance(found, SmpError):
-                raise found
-            yield from found
-            for policy in found if kind in _KINDS else ():
+            if page.error is not None:
+                raise page.error
+            yield from page.objects
+            for policy in page.objects if page.place[1] in _KINDS else ():
                 of_parameters = as_object(
                     as_object(policy.get("spec")).get("paramKind")
                 )

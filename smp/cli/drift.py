@@ -159,7 +159,8 @@ def run_drift(  # noqa: PLR0913  # its options
             if increment is not None:
                 increment.state.close()
         notices.tell_interruption()
-        notices.warn(schemas.unchecked_in(totals.judged))
+        unchecked = schemas.unchecked_in(totals.judged)
+        notices.say(f"warning: {text}" for text in unchecked)
         # Where it was interrupted, the process ends here.
         return notices.end()
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for_futures
 from typing import Any, Generic, Literal, Self, TypedDict, TypeVar, Unpack
 
 from smp.cluster import drive
@@ -29,9 +30,9 @@ from smp.cluster.plan.applysets import (
 )
 from smp.cluster.plan.deleting import deleted
 from smp.cluster.plan.differences import differences, drifts, drifts_of_applied
-from smp.cluster.plan.discovery import DiscoveredResource
 from smp.cluster.plan.exchange import Plan, Progress, in_turn, together
 from smp.cluster.plan.failures import NoKindMatchError
+from smp.cluster.plan.listing import ListedPage, ListedResource, listed
 from smp.cluster.plan.objects import Applied, Item
 from smp.cluster.plan.options import (
     ApplyOptions,
@@ -41,7 +42,6 @@ from smp.cluster.plan.options import (
     Unions,
     Validation,
 )
-from smp.cluster.plan.pruning import listed
 from smp.cluster.plan.reading import Difference
 from smp.cluster.plan.rollback import rollback
 from smp.cluster.plan.schemas import Documents
@@ -312,36 +312,50 @@ class Cluster(_Plans[drive.Transport]):
         return self._run(self._list(resource, namespace, selector))
 
     def list_each(
-        self, kinds: Mapping[tuple[str, str, str], str]
-    ) -> Iterator[tuple[tuple[str, str, str], list[dict[str, Any]] | SmpError]]:
+        self,
+        kinds: Mapping[tuple[str, str, str], str],
+        *,
+        after: Mapping[tuple[str, str, str], str] | None = None,
+    ) -> Iterator[ListedPage]:
         """List the objects of kinds, page by page, several kinds at one time.
 
-        ``kinds`` are group, kind and namespace, with the apiVersion to read. Each is
-        yielded with its objects, or with why they cannot be listed. Raises ApiError
-        and BrokenConnectionError where the server cannot be asked for its kinds.
+        ``kinds`` are group, kind and namespace, with the apiVersion to read; ``after``
+        has ``more`` of a page after which a list goes on. A kind that cannot be listed,
+        or not to its end, is a page with an error. Raises ApiError and
+        BrokenConnectionError where the server cannot be asked for its kinds.
         """
         session = self._session()
-        resources: dict[tuple[str, str, str], DiscoveredResource] = {}
+        waiting: deque[tuple[tuple[str, str, str], ListedResource]] = deque()
         for place, api_version in kinds.items():
             plan = session.discovery.resource(api_version, place[1])
             try:
-                resources[place] = self._run(plan)
+                resource = self._run(plan)
             except NoKindMatchError as error:
-                yield place, error
+                yield ListedPage(place, [], error=error)
+                continue
+            more = (after or {}).get(place, "")
+            waiting.append((place, ListedResource(resource, place[2], more)))
 
-        def list_one(
-            place: tuple[str, str, str],
-        ) -> tuple[tuple[str, str, str], list[dict[str, Any]] | SmpError]:
+        def read(place: tuple[str, str, str], pages: ListedResource) -> ListedPage:
             try:
-                return place, self._run(listed(resources[place], place[2], ""))
+                page = self._run(pages.next_page())
             except SmpError as error:
-                return place, error
+                return ListedPage(place, [], pages.more, is_first=False, error=error)
+            return ListedPage(place, page.objects, page.more, page.is_first)
 
-        left = iter(resources)
+        running: dict[Future[ListedPage], ListedResource] = {}
         with ThreadPoolExecutor(self._parallel) as threads:
-            # No more are in memory than are read at one time.
-            while some := [*islice(left, self._parallel)]:
-                yield from threads.map(list_one, some)
+            while waiting or running:
+                # No more pages are in memory than are read at one time.
+                while waiting and len(running) < self._parallel:
+                    place, pages = waiting.popleft()
+                    running[threads.submit(read, place, pages)] = pages
+                done, _ = wait_for_futures(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    pages, page = running.pop(future), future.result()
+                    yield page
+                    if page.more and page.error is None:
+                        waiting.appendleft((page.place, pages))
 
     def applysets(self, *, namespace: str | None = None) -> list[Parent]:
         """Return the ApplySets of a namespace, or of all of them (``""``)."""

@@ -13,7 +13,7 @@ from smp._values.values import JSONObject
 from smp.cluster import Cluster, drive
 from smp.cluster.plan.discovery import DiscoveredResource
 from smp.cluster.plan.exchange import PlannedRequest, Response
-from smp.cluster.plan.pruning import listed
+from smp.cluster.plan.listing import listed
 from smp.documents import dump_yaml
 from smp.errors import DocumentError
 from smp.server.settings import Settings

@@ -22,9 +22,9 @@ from smp.cluster.plan.client_side import ApplyTarget
 from smp.cluster.plan.discovery import DiscoveredResource, Discovery
 from smp.cluster.plan.exchange import Plan, PlannedRequest
 from smp.cluster.plan.failures import ApiError, NoResourceTypeError
+from smp.cluster.plan.listing import listed
 from smp.cluster.plan.objects import Item
 from smp.cluster.plan.options import ApplyOptions
-from smp.cluster.plan.pruning import listed
 from smp.cluster.plan.sending import (
     JSON_TYPE,
     body_of,

@@ -23,9 +23,10 @@ from smp.cluster.plan.discovery import DiscoveredResource
 from smp.cluster.plan.exchange import Plan, together
 from smp.cluster.plan.failures import ApiError
 from smp.cluster.plan.given_up import require_given_up
+from smp.cluster.plan.listing import listed
 from smp.cluster.plan.objects import Item
 from smp.cluster.plan.options import ApplyOptions
-from smp.cluster.plan.pruning import list_left_over, listed, prune_places
+from smp.cluster.plan.pruning import list_left_over, prune_places
 from smp.cluster.plan.reading import Difference, difference, uid_of
 from smp.errors import SmpError
 

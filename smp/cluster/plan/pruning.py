@@ -5,20 +5,19 @@ Go: k8s.io/kubectl/pkg/cmd/apply/prune.go and pkg/util/prune.
 
 from __future__ import annotations
 
-from types import NoneType
 from typing import Final
 
 from smp._values.last_applied import LAST_APPLIED
-from smp._values.values import ABSENT, JSONObject, as_list, as_object, as_text
+from smp._values.values import JSONObject, as_object
 from smp.cluster.plan.client_side import ApplyTarget, delete_request
 from smp.cluster.plan.discovery import DiscoveredResource, Discovery
-from smp.cluster.plan.exchange import Plan, PlannedRequest
-from smp.cluster.plan.failures import ApiError
+from smp.cluster.plan.exchange import Plan
+from smp.cluster.plan.listing import listed
 from smp.cluster.plan.objects import Applied, Item
 from smp.cluster.plan.options import ApplyOptions
 from smp.cluster.plan.schemas import FREE_FORM, KindSchema
-from smp.cluster.plan.sending import JSON_TYPE, send, send_for_object
-from smp.errors import DocumentError, SmpError
+from smp.cluster.plan.sending import send
+from smp.errors import SmpError
 
 # What is pruned without an allowlist. Go: defaultNamespacedPruneResources and
 # defaultNonNamespacedPruneResources.
@@ -40,49 +39,6 @@ DEFAULT_KINDS: Final = (
     ("v1", "Namespace"),
     ("v1", "PersistentVolume"),
 )
-# Objects of one answer of a list; kubectl asks for so many as well.
-_LIMIT: Final = 500
-_EXPIRED: Final = 410
-
-
-def listed(
-    resource: DiscoveredResource, namespace: str, selector: str
-) -> Plan[list[JSONObject]]:
-    """Return the objects of a resource with labels, page by page."""
-    found: list[JSONObject] = []
-    # Go: resource.FollowContinue.
-    more = ""
-    while True:
-        query = [("labelSelector", selector), ("limit", str(_LIMIT))]
-        if more:
-            query.append(("continue", more))
-        path = resource.path(namespace)
-        request = PlannedRequest("GET", path, tuple(query), (("Accept", JSON_TYPE),))
-        try:
-            answer = yield from send_for_object(request)
-        except ApiError as error:
-            if error.status != _EXPIRED or not error.resume:
-                raise
-            # The page is too old, and the rest is listed as it is now.
-            more = error.resume
-            continue
-        # A proxy may answer for a server. Go prints a list without items as null.
-        if not isinstance(answer.get("items", ABSENT), list | NoneType):
-            raise DocumentError(
-                "the answer of the server is no list of objects",
-                code="unreadable",
-                source=path,
-            )
-        for item in map(as_object, as_list(answer.get("items"))):
-            # The items of a list leave out what the list says of all of them.
-            kind: JSONObject = {
-                "apiVersion": resource.api_version,
-                "kind": resource.kind,
-            }
-            found.append({**kind, **item})
-        more = as_text(as_object(answer.get("metadata")).get("continue"))
-        if not more:
-            return found
 
 
 def list_left_over(
