@@ -36,18 +36,19 @@ HEADINGS: Final = {
         *("last_paths", "exclude", "patch_file", "text", "patch_type", "as_", "kind"),
         *("contexts", "cluster", "by_folder", "extra", "git", "state", "max_bytes"),
         *("crd", "openapi", "kubernetes", "policies", "context", "kubeconfig"),
-        *("server", "token", "as_user", "insecure", "request_timeout"),
+        *("server", "token", "as_user", "as_group", "insecure", "request_timeout"),
     ),
     "Selection": (
         *("namespace", "selector", "include_kind", "all_namespaces", "target_only"),
-        *("selected", "managers", "unowned", "ignore_not_found"),
+        *("selected", "managers", "unowned", "ignore_not_found", "all"),
     ),
     "Comparison": ("ignore", "ignore_file", "rules", "all_fields", "additions"),
     "Merge": (
         *("overwrite", "server_side", "field_manager", "force_conflicts", "give_up"),
         *("skip_conflicts", "profile", "unions", "unknown_fields", "merge_keys"),
         *("defaults", "prune", "applyset", "tooling", "prune_allowlist", "dry_run"),
-        *("force", "order", "cascade", "grace_period", "wait", "timeout", "repair"),
+        *("force", "order", "cascade", "grace_period", "now", "wait", "conditions"),
+        *("timeout", "repair"),
     ),
     "Checks": ("hazards", "validate", "strict", "severity", "codes"),
 }
@@ -63,10 +64,12 @@ FOR_EXPERTS: Final = frozenset(
         *("show_managed_fields", "field_manager", "policies", "kubeconfig"),
         *("color", "include_kind", "last_paths", "tls_cert", "tls_key", "tls_ca"),
         *("pid_file", "token_file", "log_level", "git", "contexts"),
+        # As in kubectl, whose commands show none of them (kubectl options).
+        *("context", "server", "token", "as_user", "as_group", "insecure"),
+        *("request_timeout", "now"),
         # What is read of a cluster by options of an apply, which diff asks seldom.
         *("diff.server_side", "diff.force_conflicts", "diff.prune", "diff.recursive"),
-        *("diff.token", "diff.as_user", "diff.insecure", "diff.request_timeout"),
-        *("diff.server", "diff.dry_run"),
+        "diff.dry_run",
     }
 )
 # The place in the metadata of a context that says that all options are shown.
@@ -79,8 +82,6 @@ _RENAMED: Final = {
     "--output": "--format",
 }
 _MOVED: Final = {("cluster", name): name for name in ("diff", "drift")}
-# What other programs take for the same.
-_ALIASES: Final = {"version": ["--version"], "-v": ["--version"]}
 # A path that cannot be read is reported by what reads it.
 _TYPES: Final[dict[ValueKind, Any]] = {
     "text": None,
@@ -105,12 +106,12 @@ class DeclaredCommand(click.Command):
             help=declared.run.__doc__,
             epilog=_epilog(declared.example, declared.exit_codes),
         )
-        self._declared = declared
+        self.declared = declared
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments. Raises click.BadParameter."""
         args = self._spell_out(args)
-        if self._declared.takes_booleans:
+        if self.declared.takes_booleans:
             args = self._without_booleans(ctx, args)
         try:
             # pflag takes -o=report for -o report (Go: FlagSet.parseSingleShortArg).
@@ -127,7 +128,7 @@ class DeclaredCommand(click.Command):
         """Raise click.UsageError for options that ask for two different things."""
         given = {
             option.name: option
-            for option in self._declared.options
+            for option in self.declared.options
             if ctx.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
         }
         for option in given.values():
@@ -143,7 +144,7 @@ class DeclaredCommand(click.Command):
 
     def _suggest_option(self, error: click.UsageError) -> str:
         """Return the new spelling of what a command line has; "" for none."""
-        flags = [flag for option in self._declared.options for flag in option.flags]
+        flags = [flag for option in self.declared.options for flag in option.flags]
         if isinstance(error, click.NoSuchOption):
             new = _RENAMED.get(error.option_name, "")
             return f" Did you mean {new}?" if new in flags else ""
@@ -154,7 +155,7 @@ class DeclaredCommand(click.Command):
             value = error.message.partition("'")[2].partition("'")[0]
             if value.startswith("causes"):
                 return " Did you mean smp explain -f FILE --live FILE?"
-            formats = [o for o in self._declared.options if o.name == "report_format"]
+            formats = [o for o in self.declared.options if o.name == "report_format"]
             if formats and value in formats[0].choices:
                 return f" Did you mean --format {value}?"
         return ""
@@ -193,7 +194,7 @@ class DeclaredCommand(click.Command):
         """Write values of kubectl as those that options have, and those left out."""
         by_flag = {
             flag: option
-            for option in self._declared.options
+            for option in self.declared.options
             for flag in option.flags
             if option.synonyms
         }
@@ -408,14 +409,19 @@ def read_with_click(argv: list[str] | None) -> CommandLine | int:
     words = sys.argv[1:] if argv is None else argv
     if words[:1] == ["help"]:
         words = [*words[1:], "--help"]
-    elif words:
-        words = [*_ALIASES.get(words[0], words[:1]), *words[1:]]
+    elif words[:1] in (["version"], ["-v"]):
+        # kubectl has options for what it prints of servers.
+        words = ["--version"]
     try:
         read = cli.main(args=words, prog_name=_program(), standalone_mode=False)
     except click.Abort:
         raise KeyboardInterrupt from None
     except click.ClickException as error:
         _show(error)
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        command = context.command if context else None
+        if isinstance(command, DeclaredCommand) and error.exit_code:
+            return command.declared.error
         return error.exit_code
     return read if isinstance(read, CommandLine | int) else 0
 

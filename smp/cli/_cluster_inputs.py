@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -20,11 +20,65 @@ from smp.errors import DocumentError
 
 
 class Manifests(msgspec.Struct, frozen=True):
-    """The objects of the files that a command is given, each with its place."""
+    """The objects that a command is given: those of files, each with its place.
+
+    Others have no place. ``is_live`` tells that they were read from the cluster.
+    """
 
     inputs: Inputs
     entries: tuple[Entry, ...]
     objects: tuple[JSONObject, ...]
+    is_live: bool = False
+
+
+def read_objects(
+    options: dict[str, Any], cluster: Cluster, *, is_live: bool = False
+) -> Manifests:
+    """Return the objects of manifests, or those that RESOURCE and NAMES mean.
+
+    With ``is_live`` a RESOURCE alone is all of its objects; else that takes --all or
+    labels. Raises UsageError, and what ``list_objects`` raises.
+    """
+    words = options["names"]
+    has_files = bool(options["paths"] or options["kustomizations"])
+    if has_files == bool(words):
+        reason = "give either a RESOURCE with NAMES, or manifests: -f FILE, -k DIR"
+        raise UsageError(reason)
+    if has_files:
+        return read_manifests(options)
+    select_by(options["selector"])
+    within = "" if options.get("all_namespaces") else None
+    objects: list[JSONObject] = []
+    listed = False
+    for resource, names in _parse_names(words):
+        if names:
+            objects += cluster.name_objects(resource, names)
+            continue
+        listed = True
+        # Go: resource.Builder.visitorResult.
+        if not (is_live or options["selector"] or options["all"]):
+            raise UsageError("give NAMES, labels (-l), or --all")
+        selector = options["selector"]
+        objects += cluster.list_objects(resource, namespace=within, selector=selector)
+    return Manifests(Inputs(), (), tuple(objects), is_live=listed)
+
+
+def _parse_names(words: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """Return resources, each with names: ``deploy web``, ``deploy/web svc/web``.
+
+    Raises UsageError.
+    """
+    # A path is a slip: kubectl takes words for resources, too.
+    if words[0].endswith((".yaml", ".yml", ".json")):
+        raise UsageError(f"there is no such resource; did you mean -f {words[0]}?")
+    # Go: resource.Builder.ResourceTypeOrNameArgs, splitResourceTypeName.
+    if any("/" in word for word in words):
+        pairs = [word.split("/") for word in words]
+        if any(len(pair) != 2 or "" in pair for pair in pairs):  # noqa: PLR2004  # a pair
+            raise UsageError("with RESOURCE/NAME, all arguments are of that form")
+        return [(resource, [name]) for resource, name in pairs]
+    resources = [name for name in words[0].split(",") if name]
+    return [(resource, [*words[1:]]) for resource in resources]
 
 
 def read_manifests(options: dict[str, Any]) -> Manifests:

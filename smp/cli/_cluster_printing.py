@@ -277,10 +277,13 @@ def print_stored(results: Sequence[Applied], output: str) -> None:
 def ready_line(result: object) -> str:
     """Word that an object is ready; empty for an error."""
     waited = cast("Waited", result)
-    return "" if waited.error is not None else str(waited)
+    # Go: WaitOptions.RunWaitContext, which does not see what was never there.
+    if waited.error is not None or waited.object is None:
+        return ""
+    return "\n".join([str(waited)] * max(1, len(waited.conditions)))
 
 
-def delete_line(result: object, *, suffix: str, only_name: bool) -> str:
+def delete_line(result: object, *, done: str, suffix: str, only_name: bool) -> str:
     """Word a deletion as kubectl delete prints it; empty for an error."""
     # Go: DeleteOptions.PrintObj.
     deleted = cast("Applied", result)
@@ -291,7 +294,7 @@ def delete_line(result: object, *, suffix: str, only_name: bool) -> str:
         return f"{resource}/{deleted.name}"
     # A kind without namespaces has none.
     where = f" from {deleted.namespace} namespace" if deleted.namespace else ""
-    return f'{resource} "{deleted.name}" deleted{where}{suffix}'
+    return f'{resource} "{deleted.name}" {done}{where}{suffix}'
 
 
 def print_sets(parents: list[Parent], *, is_json: bool) -> None:

@@ -76,6 +76,7 @@ def _run_line(argv: list[str] | None) -> int:
             return line.command.call(line.values)
     except UsageError as error:
         import_module("smp.cli._click").show_usage_error(line, str(error))
+        return line.command.error
     except OutputError as error:
         report(f"smp: error: {printable(str(error))}")
         # The interpreter would write what is left when it ends, and fail once more. It

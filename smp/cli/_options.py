@@ -106,6 +106,7 @@ class CommandSettings(msgspec.Struct, frozen=True):
     server: str = ""
     token: str = ""
     as_user: str = ""
+    as_group: str = ""
     insecure: bool = False
     request_timeout: float = 0
 
@@ -479,6 +480,7 @@ CONNECTION_OPTIONS: Final = (
         metavar="NAME",
         default="",
     ),
+    CommandOption("--as-group", "Group to impersonate.", metavar="NAME", default=""),
     switch(
         "--insecure-skip-tls-verify",
         "Do not verify the certificate of the server.",

@@ -14,6 +14,7 @@ from smp.cli._cluster_inputs import (
     connected,
     merge_keywords,
     read_manifests,
+    read_objects,
 )
 from smp.cli._cluster_options import (
     CONNECTION,
@@ -56,8 +57,7 @@ from smp.cli._options import (
     output_option,
 )
 from smp.cli._outputs import YAML_SEPARATORS, write
-from smp.cli._selection import select_by
-from smp.cluster import Cluster, Waited
+from smp.cluster import Waited
 from smp.errors import DocumentError
 
 # kubectl has 1 for all errors, but for those of diff, where 1 says that there are
@@ -122,25 +122,18 @@ def print_live(**options: Any) -> int:
     RESOURCE is a name such as deploy or deployments.apps, several ones with commas
     between them, or deploy/web with the name of an object.
     """
-    resource = options["resource"]
-    has_files = bool(options["paths"] or options["kustomizations"])
-    if has_files == (resource is not None):
-        raise UsageError("give either a RESOURCE, or manifests: -f FILE, -k DIR")
     cluster = connected(options)
+    asked = read_objects(options, cluster, is_live=True)
+    found: list[JSONObject] = [*asked.objects]
     missing: list[str] = []
-    failed = False
-    found: list[JSONObject] = []
-    if resource is None:
-        manifests = read_manifests(options)
-        lives = cluster.get_all(manifests.objects)
-        for live, entry in zip(lives, manifests.entries, strict=True):
-            if live is None:
-                missing.append(entry.label)
-            else:
-                found.append(live)
-        failed = show_failures(manifests, [])
-    else:
-        found, missing = _list_named(cluster, resource, options)
+    if not asked.is_live:
+        lives = cluster.get_all(asked.objects)
+        pairs = [*zip(asked.objects, lives, strict=True)]
+        found = [live for _, live in pairs if live is not None]
+        missing = [identity_of(obj).label for obj, live in pairs if live is None]
+    failed = show_failures(asked, [])
+    if options["ignore_not_found"]:
+        missing = []
     for label in missing:
         report(printable(f"smp: error: {label}: not found"))
     # kubectl get leaves them out as well (Go: printers.OmitManagedFieldsPrinter).
@@ -157,53 +150,25 @@ def print_live(**options: Any) -> int:
     return _ERROR if failed or missing else 0
 
 
-def _list_named(
-    cluster: Cluster, resource: str, options: dict[str, Any]
-) -> tuple[list[JSONObject], list[str]]:
-    """Return the objects of a resource that are asked for, and those not found."""
-    found: list[JSONObject] = []
-    missing: list[str] = []
-    select_by(options["selector"])
-    for named, names in _named([resource, *options["names"]]):
-        listed = cluster.list_objects(
-            named,
-            namespace="" if options["all_namespaces"] else None,
-            selector=options["selector"],
-        )
-        # One list is one request, for any number of names.
-        by_name = {identity_of(obj).name: obj for obj in listed}
-        missing += [f"{named} {name}" for name in names if name not in by_name]
-        found += [by_name[name] for name in names if name in by_name]
-        if not names:
-            found += listed
-    return found, missing
-
-
-def _named(arguments: list[str]) -> list[tuple[str, list[str]]]:
-    """Return the resources of the arguments, each with names. Raises UsageError."""
-    # Go: resource.Builder.ResourceTypeOrNameArgs, splitResourceTypeName.
-    if any("/" in argument for argument in arguments):
-        pairs = [argument.split("/") for argument in arguments]
-        if any(len(pair) != 2 or "" in pair for pair in pairs):  # noqa: PLR2004  # a pair
-            raise UsageError("with RESOURCE/NAME, all arguments are of that form")
-        return [(resource, [name]) for resource, name in pairs]
-    resources = [name for name in arguments[0].split(",") if name]
-    return [(resource, arguments[1:]) for resource in resources]
-
-
 def wait_until_ready(**options: Any) -> int:
-    """Wait until objects are ready: what kstatus calls current.
+    """Wait until objects are ready, or meet the conditions of --for.
 
-    Their generation is observed, their conditions are met, and the rule of their kind:
-    a Deployment has all its replicas, a Job is complete.
+    Ready is what kstatus calls current: their generation is observed, their conditions
+    are met, and the rule of their kind: a Deployment has all its replicas, a Job is
+    complete. The objects are those of manifests, or of a RESOURCE with NAMES.
     """
-    manifests = read_manifests(options)
+    conditions = options["conditions"]
     line = ProgressLine(ready_line)
-    waited = connected(options, line).wait(
-        manifests.objects, timeout=options["timeout"]
+    cluster = connected(options, line)
+    manifests = read_objects(options, cluster)
+    waited = cluster.wait(
+        manifests.objects, timeout=options["timeout"], conditions=conditions
     )
     line.clear()
     failed = show_failures(manifests, [])
+    # Go: WaitOptions.RunWaitContext.
+    if not waited and "delete" not in conditions:
+        raise DocumentError("no matching resources found", code="no-objects")
     return 0 if _show_waited(waited) and not failed else _ERROR
 
 
@@ -216,36 +181,58 @@ def _show_waited(waited: Iterable[Waited]) -> bool:
 
 
 def delete_objects(**options: Any) -> int:
-    """Delete the objects of manifests, as kubectl delete does."""
-    manifests = read_manifests(options)
+    """Delete objects of manifests, or a RESOURCE with NAMES, as kubectl does."""
     line = ProgressLine(
         partial(
             delete_line,
+            done="force deleted" if options["force"] else "deleted",
             suffix=SUFFIXES[options["dry_run"]],
             only_name=options["output"] == "name",
         )
     )
+    cluster = connected(options, line)
+    manifests = read_objects(options, cluster)
+    grace_period = _grace_period_of(options)
     with InterruptNotice(line.interrupted):
-        done = connected(options, line).delete(
+        done = cluster.delete(
             manifests.objects,
             wait_until_gone=options["wait"],
             dry_run=options["dry_run"],
             cascade=options["cascade"].capitalize(),
-            grace_period=options["grace_period"],
+            grace_period=grace_period,
             timeout=options["timeout"],
         )
     line.clear()
     # Go: DeleteOptions.DeleteResult.
     if not manifests.objects and not options["output"]:
         write("No resources found\n")
-    # Go: DeleteOptions.DeleteResult, which leaves out those with IgnoreNotFound.
-    if options["ignore_not_found"]:
+    # Go: DeleteOptions.Complete and DeleteResult, which leave out those that are not
+    # found. What is listed may go before it is deleted.
+    if options["ignore_not_found"] or options["all"] or options["selector"]:
         done = [
             each
             for each in done
             if each.error is None or each.error.code != "not-found"
         ]
     return _ERROR if show_failures(manifests, [*done]) else 0
+
+
+def _grace_period_of(options: dict[str, Any]) -> int | None:
+    """Return the seconds to end in, None for those of the object. Raises UsageError.
+
+    Go: DeleteOptions.Complete and Validate.
+    """
+    seconds: int | None = options["grace_period"]
+    if options["now"]:
+        if seconds is not None:
+            raise UsageError("--now and --grace-period ask for different times")
+        return 1
+    if options["force"]:
+        if seconds:
+            raise UsageError("--force is a --grace-period of 0")
+        return 0
+    # Go: "prevent accidental data loss": only --force ends an object without notice.
+    return 1 if seconds == 0 else seconds
 
 
 def list_applysets(**options: Any) -> int:
@@ -273,6 +260,18 @@ def list_applysets(**options: Any) -> int:
     return _ERROR if state.problems else 0
 
 
+_NAMES: Final = Argument(
+    "names",
+    kind="text",
+    metavar="[RESOURCE] [NAMES]...",
+    is_required=False,
+    is_repeatable=True,
+)
+# Go: k8s.io/cli-runtime/pkg/genericclioptions, ResourceBuilderFlags.
+_ALL: Final = switch("--all", "All objects of a RESOURCE without NAMES.")
+_IGNORE_NOT_FOUND: Final = switch(
+    "--ignore-not-found", "What does not exist is no error."
+)
 _Declared: Final = partial(
     Command, error=_ERROR, exit_codes="0 done, 1 an error", takes_booleans=True
 )
@@ -330,35 +329,47 @@ COMMAND: Final = CommandGroup(
                 *FILES,
                 *CONNECTION,
                 ALL_NAMESPACES,
+                _IGNORE_NOT_FOUND,
                 output_option("yaml", "kyaml", "json", "name", help="What is printed."),
                 switch("--show-managed-fields", "Print metadata.managedFields, too."),
             ),
-            arguments=(
-                Argument("resource", kind="text", is_required=False),
-                Argument("names", kind="text", is_required=False, is_repeatable=True),
-            ),
+            arguments=(_NAMES,),
         ),
         "wait": _Declared(
             wait_until_ready,
-            arguments=(PATHS,),
-            example="cluster wait -f new.yaml --timeout 5m",
+            arguments=(_NAMES,),
+            example="cluster wait deploy/web --for condition=Available",
             exit_codes="0 all are ready, 1 one is not",
             options=(
                 *FILES,
                 *CONNECTION,
-                timeout_option("The longest time to wait.", "30s"),
+                _ALL,
+                ALL_NAMESPACES,
+                CommandOption(
+                    "--for",
+                    "In place of ready: create, delete, condition=NAME[=STATUS], or "
+                    "jsonpath={.PATH}[=VALUE]. Repeatable.",
+                    parameter="conditions",
+                    metavar="CONDITION",
+                    is_repeatable=True,
+                ),
+                timeout_option("The longest time to wait; 0: look once.", "30s"),
             ),
         ),
         "delete": _Declared(
             delete_objects,
-            arguments=(PATHS,),
+            arguments=(_NAMES,),
             example="cluster delete -f new.yaml --ignore-not-found",
             options=(
                 *FILES,
                 *CONNECTION,
                 DRY_RUN,
                 *DELETION,
-                switch("--ignore-not-found", "What does not exist is no error."),
+                _ALL,
+                ALL_NAMESPACES,
+                _IGNORE_NOT_FOUND,
+                switch("--now", "End at once: a grace period of one second."),
+                switch("--force", "End at once, without a grace period."),
                 switch(
                     "--wait",
                     "Wait until the objects are gone.",

@@ -207,7 +207,7 @@ _FileOption: Final = partial(CommandOption, metavar="FILE", convert=_file_path)
 
 COMMAND: Final = Command(
     run_serve,
-    example="serve --store sqlite:objects.db --kubeconfig kubeconfig.yaml --background",
+    example="serve --store sqlite:objects.db --kubeconfig kube.yaml --background",
     options=(
         CommandOption(
             "--host", "Address to listen on; others need a token.", default="127.0.0.1"

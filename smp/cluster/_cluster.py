@@ -28,6 +28,7 @@ from smp.cluster.plan.applysets import (
     resource_named,
     verify,
 )
+from smp.cluster.plan.conditions import read_wait_condition
 from smp.cluster.plan.deleting import deleted
 from smp.cluster.plan.differences import differences, drifts, drifts_of_applied
 from smp.cluster.plan.exchange import Plan, Progress, in_turn, together
@@ -207,11 +208,28 @@ class _Plans(ABC, Generic[TransportT]):
                 found[place] = definition
         return found
 
-    def _wait(self, objects: Objects, timeout: float | None) -> Plan[list[Waited]]:
+    def _heads(
+        self, resource: str, names: Iterable[str], namespace: str | None
+    ) -> Plan[list[dict[str, Any]]]:
+        found = yield from resource_named(self._session().discovery, resource)
+        within = self.namespace if namespace is None else namespace
+        heads: list[dict[str, Any]] = []
+        for name in names:
+            metadata = {"name": name}
+            if found.namespaced:
+                metadata["namespace"] = within
+            head = {"apiVersion": found.api_version, "kind": found.kind}
+            heads.append({**head, "metadata": metadata})
+        return heads
+
+    def _wait(
+        self, objects: Objects, timeout: float | None, conditions: Iterable[str]
+    ) -> Plan[list[Waited]]:
+        wanted = [read_wait_condition(text) for text in conditions]
         session = self._session()
         plans = [session.target(item) for item in _items(objects)]
         targets = yield from in_turn(plans)
-        return (yield from wait(targets, timeout=timeout))
+        return (yield from wait(targets, timeout=timeout, conditions=wanted))
 
     def _delete(
         self, objects: Objects, options: ApplyOptions, *, wait: bool
@@ -401,12 +419,30 @@ class Cluster(_Plans[drive.Transport]):
         """
         return self._run(self._definitions(kinds))
 
-    def wait(self, objects: Objects, *, timeout: float | None = None) -> list[Waited]:
+    def name_objects(
+        self, resource: str, names: Iterable[str], *, namespace: str | None = None
+    ) -> list[dict[str, Any]]:
+        """Return manifests of apiVersion, kind and metadata alone, for get or delete.
+
+        ``resource`` and ``namespace`` are as in ``list_objects``, which see.
+        """
+        return self._run(self._heads(resource, names, namespace))
+
+    def wait(
+        self,
+        objects: Objects,
+        *,
+        timeout: float | None = None,
+        conditions: Iterable[str] = (),
+    ) -> list[Waited]:
         """Wait until objects are ready, for at most some seconds.
 
-        Ready is what kstatus calls current. What does not become ready has an error.
+        Ready is what kstatus calls current. ``conditions`` are those of kubectl wait,
+        in place of it: ``create``, ``delete``, ``condition=Available``,
+        ``jsonpath={.status.phase}=Running``. What does not come to it has an error.
+        Raises WaitConditionError and JSONPathError.
         """
-        return self._run(self._wait(objects, timeout))
+        return self._run(self._wait(objects, timeout, conditions))
 
     def delete(
         self,
@@ -511,14 +547,21 @@ class AsyncCluster(_Plans[drive.AsyncTransport]):
         """Return the definitions of kinds; see Cluster.definitions."""
         return await self._run(self._definitions(kinds))
 
+    async def name_objects(
+        self, resource: str, names: Iterable[str], *, namespace: str | None = None
+    ) -> list[dict[str, Any]]:
+        """Return manifests of the names alone; see Cluster.name_objects."""
+        return await self._run(self._heads(resource, names, namespace))
+
     async def wait(
         self,
         objects: Objects,
         *,
         timeout: float | None = None,  # noqa: ASYNC109  # what is late is a result
+        conditions: Iterable[str] = (),
     ) -> list[Waited]:
         """Wait until objects are ready; see Cluster.wait."""
-        return await self._run(self._wait(objects, timeout))
+        return await self._run(self._wait(objects, timeout, conditions))
 
     async def delete(
         self,

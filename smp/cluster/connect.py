@@ -29,13 +29,15 @@ class ConfigurationError(SmpError):
 class ConnectionOverrides(msgspec.Struct, frozen=True):
     """What takes the place of the configuration; "" and 0 of nothing.
 
-    ``server`` is an address, ``as_user`` the user to impersonate, ``request_timeout``
-    in seconds (Go: k8s.io/cli-runtime/pkg/genericclioptions, ConfigFlags).
+    ``server`` is an address, ``as_user`` and ``as_group`` are whom to impersonate,
+    ``request_timeout`` is in seconds (Go: k8s.io/cli-runtime/pkg/genericclioptions,
+    ConfigFlags).
     """
 
     server: str = ""
     token: str = ""
     as_user: str = ""
+    as_group: str = ""
     insecure: bool = False
     request_timeout: float = 0
 
@@ -50,8 +52,10 @@ class ConnectionOverrides(msgspec.Struct, frozen=True):
             configuration.verify_ssl = False
         client = _module("kubernetes.client").ApiClient(configuration)
         if self.as_user:
-            # Go: transport.ImpersonateUserHeader.
+            # Go: transport.ImpersonateUserHeader and ImpersonateGroupHeader.
             client.set_default_header("Impersonate-User", self.as_user)
+        if self.as_group:
+            client.set_default_header("Impersonate-Group", self.as_group)
         if self.request_timeout:
             pool = client.rest_client.pool_manager
             pool.connection_pool_kw["timeout"] = self.request_timeout

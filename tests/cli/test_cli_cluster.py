@@ -261,7 +261,7 @@ class TestApply:
         ran = smp("apply", "-f", file, "--server-side=false", "--overwrite=false")
         assert (ran.exit_code, ran.stdout) == (0, "configmap/a configured\n")
         ran = smp("apply", "-f", file, "--server-side=maybe")
-        assert ran.exit_code == 2
+        assert ran.exit_code == 1
         assert "'maybe' is not true or false" in ran.stderr
         ran = smp("delete", "-f", file, "--wait=false", "--ignore-not-found=true")
         assert ran.exit_code == 0
@@ -321,7 +321,7 @@ class TestApply:
     ) -> None:
         written(CONFIG, name="x.yaml")
         ran = smp("apply", *arguments)
-        assert ran.exit_code == 2
+        assert ran.exit_code == 1
         assert "  usage:  smp cluster apply" in ran.stderr
 
     def test_without_a_cluster_it_is_an_error(
@@ -438,7 +438,7 @@ class TestGet:
         ran = smp("get", "deployments.v1.apps", "-o", "name")
         assert ran.stdout == "deployment.apps/web\n"
         ran = smp("get", "deploy/web", "a")
-        assert (ran.exit_code, ran.stdout) == (2, "")
+        assert (ran.exit_code, ran.stdout) == (1, "")
         ran = smp("get", "gizmos")
         assert 'the server doesn\'t have a resource type "gizmos"' in ran.stderr
 
@@ -446,7 +446,7 @@ class TestGet:
         for arguments in (["cm", "none"], ["-f", written(CONFIG)], ["widgets"]):
             ran = smp("get", *arguments)
             assert (ran.exit_code, ran.stdout) == (1, "")
-        assert smp("get").exit_code == 2
+        assert smp("get").exit_code == 1
 
 
 class TestWait:
@@ -536,7 +536,7 @@ class TestApplySets:
         smp("apply", "-f", written(CONFIG), "--prune", "--applyset", "set")
         ran = smp("applysets", "none")
         assert ran.exit_code == 1
-        assert smp("applysets", "--repair").exit_code == 2
+        assert smp("applysets", "--repair").exit_code == 1
 
 
 class TestLive:

@@ -11,24 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smp.cli._click import DeclaredCommand
-from smp.cli._command_line import load_command, parse
-from smp.cli._commands import COMMANDS, Command, CommandOption
-from tests.support.command import process, run
+from smp.cli._command_line import parse
+from smp.cli._commands import CommandOption
+from tests.support.command import declared_commands, process, run
 
-
-def declared() -> dict[tuple[str, ...], Command]:
-    """Return all commands by their names."""
-    found: dict[tuple[str, ...], Command] = {}
-    for name in COMMANDS:
-        command = load_command(name)
-        if isinstance(command, Command):
-            found[name,] = command
-        else:
-            found |= {(name, below): each for below, each in command.commands.items()}
-    return found
-
-
-DECLARED = declared()
+DECLARED = declared_commands()
 FLAGS = sorted(
     {flag for command in DECLARED.values() for o in command.options for flag in o.flags}
 )

@@ -245,6 +245,7 @@ RECORDERS: Final = (
     ),
     Recorder("reset_fields", "managed_fields/reset_fields.jsonl", ONE_SERVER, SERVER),
     Recorder("owned", "managed_fields/owned.yaml", ONE_SERVER, SERVER),
+    Recorder("kubectl_lines", "kubectl/lines.txt", KUBECTL, "kubectl"),
     Recorder(
         "kubectl_commands", "kubectl/commands.jsonl.xz", ONE_SERVER, KUBECTL_AND_SERVER
     ),

@@ -16,6 +16,8 @@ import pytest
 
 from smp import documents
 from smp.cli import main
+from smp.cli._command_line import load_command
+from smp.cli._commands import COMMANDS, Command
 
 
 class Ran(msgspec.Struct, frozen=True):
@@ -108,3 +110,15 @@ def config_map(name: str = "a", namespace: str = "", **data: str) -> str:
 def values(text: str) -> list[object]:
     """Read the values of all documents of a text."""
     return [document.value for document in documents.read(text)]
+
+
+def declared_commands() -> dict[tuple[str, ...], Command]:
+    """Return all commands by their names."""
+    found: dict[tuple[str, ...], Command] = {}
+    for name in COMMANDS:
+        command = load_command(name)
+        if isinstance(command, Command):
+            found[name,] = command
+        else:
+            found |= {(name, below): each for below, each in command.commands.items()}
+    return found

@@ -1,14 +1,17 @@
-"""Waiting until objects are what their specifications say."""
+"""Waiting until objects are what their specifications say, or meet conditions."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from smp._values.values import JSONObject
 from smp.cluster.plan.client_side import ApplyTarget
+from smp.cluster.plan.conditions import WaitCondition
 from smp.cluster.plan.exchange import Plan, Progress, pause, together
 from smp.cluster.plan.failures import ApiError, NotInTimeError
 from smp.cluster.plan.readiness import Readiness, readiness
+from smp.cluster.plan.reading import uid_of
 from smp.errors import SmpError
 
 # Seconds between two looks at an object.
@@ -18,12 +21,18 @@ _POLL: Final = 1.0
 class Waited:
     """What a wait came to for one object.
 
-    ``readiness`` is the last state that was seen; ``error`` is there where the object
-    is not current: it failed, it does not exist, or the time was over.
+    ``readiness`` is the last state that was seen; with conditions it is current when
+    all are met. ``error`` is there where the object is not current: it failed, it does
+    not exist, or the time was over.
     """
 
-    def __init__(self, target: ApplyTarget) -> None:
+    def __init__(
+        self, target: ApplyTarget, conditions: Sequence[WaitCondition] = ()
+    ) -> None:
         self.target = target
+        self.conditions = conditions
+        # Those that are not met yet; one after the other is looked at.
+        self.left = [*conditions]
         self.object: JSONObject | None = None
         self.readiness: Readiness = Readiness("in-progress", "not looked at")
         self.error: SmpError | None = None
@@ -32,6 +41,11 @@ class Waited:
     def is_over(self) -> bool:
         """Whether there is nothing left to wait for."""
         return self.error is not None or self.readiness.state == "current"
+
+    @property
+    def name(self) -> str:
+        """The resource and the name, for an error."""
+        return f'{self.target.resource.qualified} "{self.target.item.name}"'
 
     def __str__(self) -> str:
         """Word it for a reader: ``deployment.apps/web is ready``."""
@@ -42,7 +56,8 @@ class Waited:
         if self.error is not None:
             return f"{text}: {self.error}"
         if self.readiness.state == "current":
-            return f"{text} is ready"
+            # Go: WaitFlags, PrintFlags.
+            return f"{text} {'condition met' if self.conditions else 'is ready'}"
         return f"{text} is not ready: {self.readiness.message}"
 
     def __repr__(self) -> str:
@@ -57,12 +72,20 @@ class NotReadyError(SmpError):
     status = 409
 
 
-def wait(targets: list[ApplyTarget], *, timeout: float | None) -> Plan[list[Waited]]:
+def wait(
+    targets: list[ApplyTarget],
+    *,
+    timeout: float | None,
+    conditions: Sequence[WaitCondition] = (),
+) -> Plan[list[Waited]]:
     """Look at objects until each is current, or has failed, for at most some seconds.
 
-    What does not become current has an error; nothing is raised.
+    With conditions, until each object has met these, one after the other. What does not
+    become current has an error; nothing is raised.
     """
-    waited = [Waited(target) for target in targets]
+    # Go: WaitOptions.RunWaitContext, which waits for the creation first.
+    ordered = sorted(conditions, key=lambda condition: not condition.is_for_creation)
+    waited = [Waited(target, ordered) for target in targets]
     began = yield from pause(0)
     elapsed = began
     while True:
@@ -82,16 +105,20 @@ def wait(targets: list[ApplyTarget], *, timeout: float | None) -> Plan[list[Wait
         remaining = _POLL if timeout is None else timeout - (elapsed - began)
         elapsed = yield from pause(min(_POLL, remaining))
     for entry in left:
-        name = f'{entry.target.resource.qualified} "{entry.target.item.name}"'
-        entry.error = NotInTimeError(
-            f"{name} is not ready after {timeout:g} s: {entry.readiness.message}"
-        )
+        if entry.left:
+            what = f"timed out waiting for {entry.left[0].text} on {entry.name}"
+        else:
+            what = f"{entry.name} is not ready after {timeout:g} s"
+        entry.error = NotInTimeError(f"{what}: {entry.readiness.message}")
     return waited
 
 
 def _look(entry: Waited, seconds: float) -> Plan[None]:
     try:
         live = yield from entry.target.read()
+        if entry.left:
+            _look_for_conditions(entry, live)
+            return
     except ApiError as error:
         # A server that is busy or starts again answers later.
         if error.status >= 500:  # noqa: PLR2004  # errors of the server
@@ -102,12 +129,38 @@ def _look(entry: Waited, seconds: float) -> Plan[None]:
     except SmpError as error:
         entry.error = error
         return
-    name = f'{entry.target.resource.qualified} "{entry.target.item.name}"'
     # What is deleted during the wait does not come again.
     if live is None:
-        entry.error = NotReadyError(f"{name} not found", code="not-found")
+        entry.error = NotReadyError(f"{entry.name} not found", code="not-found")
         return
     entry.object = live
     entry.readiness = readiness(live, waited=seconds)
     if entry.readiness.state == "failed":
-        entry.error = NotReadyError(f"{name} has failed: {entry.readiness.message}")
+        entry.error = NotReadyError(
+            f"{entry.name} has failed: {entry.readiness.message}"
+        )
+
+
+def _look_for_conditions(entry: Waited, live: JSONObject | None) -> None:
+    """Note which conditions an object meets. Raises NotReadyError, WaitConditionError.
+
+    Go: IsDeleted, and getObjAndCheckCondition for all others.
+    """
+    while entry.left:
+        condition = entry.left[0]
+        if condition.is_for_deletion:
+            before = uid_of(entry.object)
+            # An object of the same name that was made since is another one.
+            is_met = live is None or before not in ("", uid_of(live))
+        elif live is None and not condition.is_for_creation:
+            raise NotReadyError(f"{entry.name} not found", code="not-found")
+        else:
+            is_met = live is not None and condition.is_met(live)
+        if not is_met:
+            entry.object = entry.object or live
+            message = "it does not exist" if live is None else "it is not so"
+            entry.readiness = Readiness("in-progress", message)
+            return
+        entry.left.pop(0)
+    entry.object = live or entry.object
+    entry.readiness = Readiness("current", "all conditions are met")
