@@ -16,9 +16,8 @@ from smp.server.endpoints import pods, reviews
 from smp.server.endpoints.answers import error_response
 from smp.server.endpoints.bodies import TooManyRequestsError
 from smp.server.endpoints.call import CALL, Call
-from smp.server.endpoints.deletes import delete, delete_collection
 from smp.server.endpoints.lists import list_objects
-from smp.server.endpoints.objects import create, get
+from smp.server.endpoints.objects import create, delete, delete_collection, get
 from smp.server.endpoints.updates import patch, update
 from smp.server.endpoints.watch import watch
 from smp.server.registry.objects import RelatedNotFoundError
@@ -39,6 +38,7 @@ _OPERATIONS: Final[dict[str, Callable[[Call], Awaitable[Response]]]] = {
 # What is done with a resource, or a subresource, that is not written as an object is.
 _ACTIONS: Final[dict[tuple[str, str, str], Callable[[Call], Awaitable[Response]]]] = {
     ("", "bindings", ""): pods.bind,
+    ("", "componentstatuses", ""): reviews.component_statuses,
     ("", "nodes", "proxy"): pods.proxy,
     ("", "pods", "attach"): pods.connect,
     ("", "pods", "binding"): pods.bind,
@@ -145,9 +145,6 @@ async def _execute(state: ServerState, request: Request, target: Target) -> ASGI
 def _operation(call: Call) -> Callable[[Call], Awaitable[Response]]:
     target = call.target
     resource = target.resource
-    # Lists of components are made as other lists are.
-    if resource.key == ("", "componentstatuses") and call.verb == "get":
-        return reviews.component_status
     action = _ACTIONS.get((*resource.key, target.subresource))
     return action or _OPERATIONS[call.verb]
 

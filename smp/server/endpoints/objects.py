@@ -1,11 +1,12 @@
-"""Getting and creating objects, and the bodies of their subresources."""
+"""Getting, creating and deleting objects, and the bodies of their subresources."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Final
 
-import msgspec
 from starlette.responses import Response
 
 from smp import handler
@@ -15,20 +16,23 @@ from smp.errors import SmpError
 from smp.handler import (
     AlreadyExistsError,
     InternalFailureError,
+    NotFoundError,
     Outcome,
     Refused,
     to_status,
 )
-from smp.server.endpoints.answers import error_response, status_response
-from smp.server.endpoints.bodies import read_object
+from smp.server.endpoints.answers import error_response, respond, status_response
+from smp.server.endpoints.bodies import read_delete_options, read_object
 from smp.server.endpoints.call import Call
 from smp.server.endpoints.list_options import number
-from smp.server.endpoints.rendering import object_response
+from smp.server.endpoints.lists import Selected, object_response, select, store_list
 from smp.server.errors import InvalidError
 from smp.server.objects import subresources
+from smp.server.objects.deletion import DeleteOptions
 from smp.server.objects.metadata import metadata_of
-from smp.server.registry.admission import admit_new
+from smp.server.registry.admission import Admitted, admit_new
 from smp.server.registry.allocation import completed
+from smp.server.registry.deletion import remove
 from smp.server.registry.envelope import served, unpack
 from smp.server.registry.objects import (
     find,
@@ -66,14 +70,6 @@ def subresource_body(call: Call, stored: Stored) -> bytes:
     return served(stored, resource)
 
 
-class NewObject(msgspec.Struct, frozen=True):
-    """A new object that is admitted."""
-
-    object: JSONObject
-    has_generated_name: bool
-    warnings: tuple[str, ...]
-
-
 async def create(call: Call) -> Response:
     """Create an object.
 
@@ -85,48 +81,70 @@ async def create(call: Call) -> Response:
     # An API server checks this in admission, before it validates: a missing namespace
     # is reported rather than what is invalid in the object.
     parents = await require_parents(call.state, call.target)
+    attempts = _MAX_ATTEMPTS
 
-    def new_object() -> NewObject | Refused:
+    def make() -> Outcome:
+        nonlocal attempts
         outcome = handler.create(body, call.kind.schema, options)
-        if not isinstance(outcome, Refused):
-            version = metadata_of(outcome.object).get("resourceVersion")
-            if isinstance(version, str) and version.strip("0"):
-                # Go: storage.ErrResourceVersionSetOnCreate, which is 500.
-                raise InternalFailureError(
-                    "resourceVersion should not be set on objects to be created"
-                )
-        return admit(call, outcome)
+        if isinstance(outcome, Refused):
+            return outcome
+        metadata = metadata_of(outcome.object)
+        version = metadata.get("resourceVersion")
+        if isinstance(version, str) and version.strip("0"):
+            # Go: storage.ErrResourceVersionSetOnCreate, which is 500.
+            raise InternalFailureError(
+                "resourceVersion should not be set on objects to be created"
+            )
+        # Only a generated name is tried again, with another suffix.
+        attempts = attempts - 1 if not metadata.get("name") else 0
+        return outcome
 
     seconds = call.seconds_to_write(len(body))
-    for _ in range(_MAX_ATTEMPTS):
-        new = await call.work(seconds, new_object)
-        if isinstance(new, Refused):
-            return status_response(new)
-        new = await complete(call, new)
-        if isinstance(new, Refused):
-            return status_response(new)
-        target = call.target.named(_name(new.object))
-        stored = await insert_new(call, target, new, parents, seconds)
-        if stored:
-            return await created(call, stored, new)
-        # A name that the client chose exists already; only a generated one is tried
-        # again, with another suffix.
-        if not new.has_generated_name:
-            break
-    return error_response(AlreadyExistsError("object already exists"), target)
+    while True:
+        response, exists = await store_new(call, make, parents, seconds)
+        if not exists or not attempts:
+            return response
 
 
-async def created(call: Call, stored: Stored, new: NewObject) -> Response:
-    """Answer an object that was created."""
-    body = served(stored, call.target.resource)
-    return await object_response(call, body, code=_CREATED, warnings=new.warnings)
+async def store_new(
+    call: Call, make: Callable[[], Outcome], parents: Sequence[Stored], seconds: float
+) -> tuple[Response, bool]:
+    """Store and answer what a request makes; tell whether it exists already.
+
+    To make it takes so long. A dry run stores nothing. Raises RelatedNotFoundError and
+    ForbiddenError where one of its parents began to be deleted meanwhile: the sweep of
+    the parent may have passed, and would not delete it.
+    """
+    state, resource = call.state, call.target.resource
+    new = await call.work(seconds, _admit, call, make)
+    if isinstance(new, Refused):
+        return status_response(new), False
+    target = call.target.named(_name(new.object))
+    try:
+        obj = await completed(state, call.target, new.object, is_new=True)
+    except SmpError as error:
+        return error_response(error, target), False
+    stored: Stored | None = None
+    if not call.options.dry_run:
+        stored = await insert(state, target, obj, parents, seconds=seconds)
+    elif await state.store.get(target.key) is None:
+        # The answer has no resourceVersion (revision 0).
+        value = await pack_within_limit(state, target, obj, seconds=seconds)
+        stored = Stored(target.key, value, 0)
+    if stored is None:
+        return error_response(AlreadyExistsError("object already exists"), target), True
+    response = await object_response(
+        call, served(stored, resource), code=_CREATED, warnings=new.warnings
+    )
+    return response, False
 
 
-def admit(call: Call, outcome: Outcome) -> NewObject | Refused:
+def _admit(call: Call, make: Callable[[], Outcome]) -> Admitted | Refused:
     """Return the new object to store from what the handler says about it."""
+    outcome = make()
     if isinstance(outcome, Refused):
         return outcome
-    name, resource = _name(outcome.object), call.target.resource
+    resource = call.target.resource
     context = call.state.admission_context(outcome.object)
     try:
         new = admit_new(outcome.object, call.kind, call.target.namespace, context)
@@ -135,52 +153,75 @@ def admit(call: Call, outcome: Outcome) -> NewObject | Refused:
     except InvalidError as error:
         # The path of a create has no name: the Status names the object of the body.
         # It is validated in the group in which it is stored.
-        group = resource.storage_group
+        name, group = _name(outcome.object), resource.storage_group
         return to_status(error, name=name, group=group, kind=resource.kind)
-    return NewObject(
-        new.object,
-        has_generated_name=not name,
-        warnings=(*outcome.warnings, *new.warnings),
-    )
-
-
-async def complete(call: Call, new: NewObject) -> NewObject | Refused:
-    """Return a new object with what only the server knows."""
-    try:
-        obj = await completed(call.state, call.target, new.object, is_new=True)
-    except SmpError as error:
-        resource = call.target.resource
-        return to_status(
-            error,
-            name=_name(new.object),
-            group=resource.group,
-            kind=resource.kind,
-            resource=resource.plural,
-        )
-    return msgspec.structs.replace(new, object=obj)
-
-
-async def insert_new(
-    call: Call,
-    target: Target,
-    new: NewObject,
-    parents: Sequence[Stored],
-    seconds: float,
-) -> Stored | None:
-    """Store a new object that took so long to make; None where it exists already.
-
-    A dry run stores nothing. Raises RelatedNotFoundError and ForbiddenError where one
-    of its parents began to be deleted meanwhile: the sweep of the parent may have
-    passed, and would not delete it.
-    """
-    if call.options.dry_run:
-        if await call.state.store.get(target.key) is not None:
-            return None
-        # The answer has no resourceVersion (revision 0).
-        value = await pack_within_limit(call.state, target, new.object, seconds=seconds)
-        return Stored(target.key, value, 0)
-    return await insert(call.state, target, new.object, parents, seconds=seconds)
+    return Admitted(new.object, (*outcome.warnings, *new.warnings))
 
 
 def _name(obj: JSONObject) -> str:
     return str(metadata_of(obj).get("name") or "")
+
+
+async def delete(call: Call) -> Response:
+    """Delete an object.
+
+    The answer is a Status; while finalizers or contents remain, it is the object.
+    """
+    options = await _delete_options(call)
+    await call.begin_admission("DELETE", options.stated)
+    await _review(call, call.target)
+    resource = call.target.resource
+    removal = await remove(call.state, call.target, options=options)
+    warnings = options.warnings(resource)
+    if not removal.is_deleted or resource.strategy.answers_deleted:
+        body = served(removal.stored, resource)
+        return await object_response(call, body, warnings=warnings)
+    # The object is gone: the answer is a Status with its uid, as of an API server.
+    details: JSONObject = {"name": call.target.name}
+    if resource.group:
+        details["group"] = resource.group
+    details["kind"] = resource.plural
+    uid = metadata_of(unpack(removal.stored, resource)).get("uid")
+    if uid:
+        details["uid"] = uid
+    status: JSONObject = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "details": details,
+    }
+    return respond(codec.encode(status), warnings=warnings)
+
+
+async def delete_collection(call: Call) -> Response:
+    """Delete the objects that are selected, and answer them as a list."""
+    options = await _delete_options(call)
+    await call.begin_admission("DELETE", options.stated)
+    # limit and continue hold here, too: clients may delete page by page.
+    selected = await select(call, call.list_options)
+    removed: list[Stored] = []
+    for item in selected.items:
+        # One that was deleted meanwhile is left out.
+        with suppress(NotFoundError):
+            await _review(call, call.target.at(item.key))
+            removal = await remove(
+                call.state, call.target.at(item.key), options=options
+            )
+            removed.append(removal.stored)
+        # Other requests are answered, even if the store never waits.
+        await asyncio.sleep(0)
+    return await store_list(call, Selected(tuple(removed), selected.metadata))
+
+
+async def _review(call: Call, target: Target) -> None:
+    """Ask webhooks and policies about the deletion of an object."""
+    if call.admission is not None:
+        stored = await find(call.state, target)
+        old = unpack(stored, target.resource)
+        await call.work(0, call.admission.review, old, None)
+
+
+async def _delete_options(call: Call) -> DeleteOptions:
+    """Read the options from the body of the request, or else from its query."""
+    return DeleteOptions.read(await read_delete_options(call), call.query)

@@ -21,13 +21,12 @@ from smp import handler
 from smp._values import codec
 from smp._values.values import JSONObject, as_object, as_text
 from smp.errors import SmpError
-from smp.handler import NotFoundError, Refused, StatusError
+from smp.handler import AnsweredError, NotFoundError, Refused, StatusError
 from smp.paths import Path
 from smp.server.admission import USER
-from smp.server.endpoints.answers import status_response
 from smp.server.endpoints.bodies import read_object
 from smp.server.endpoints.call import Call
-from smp.server.endpoints.rendering import object_response
+from smp.server.endpoints.lists import Selected, answer_list, object_response
 from smp.server.errors import InvalidError, invalid
 from smp.server.objects.fields import value_at
 from smp.server.objects.metadata import metadata_of, timestamp
@@ -51,8 +50,6 @@ _MIN_SECONDS: Final = 600
 async def self_subject(call: Call) -> Response:
     """Answer who the client is."""
     review = await _read(call)
-    if isinstance(review, Refused):
-        return status_response(review)
     metadata: JSONObject = {"creationTimestamp": timestamp(datetime.now(UTC))}
     status: JSONObject = {"userInfo": USER}
     return await _answer(call, {**review, "metadata": metadata, "status": status})
@@ -64,8 +61,6 @@ async def access(call: Call) -> Response:
     Go: pkg/apis/authorization/validation.
     """
     review = await _read(call)
-    if isinstance(review, Refused):
-        return status_response(review)
     if call.target.namespace:
         spec, path = as_object(review.get("spec")), Path(("spec",))
         asked = as_object(spec.get("resourceAttributes"))
@@ -79,8 +74,6 @@ async def access(call: Call) -> Response:
 async def rules(call: Call) -> Response:
     """Answer what may be done: everything."""
     review = await _read(call)
-    if isinstance(review, Refused):
-        return status_response(review)
     if not value_at(review, ("spec", "namespace")):
         raise StatusError("no namespace on request")
     return await _answer(call, {**review, "status": _EVERYTHING})
@@ -89,8 +82,6 @@ async def rules(call: Call) -> Response:
 async def token(call: Call) -> Response:
     """Answer whose token something is."""
     review = await _read(call)
-    if isinstance(review, Refused):
-        return status_response(review)
     # compare_digest takes the same time for every wrong token.
     asked = as_text(value_at(review, ("spec", "token")))
     if not asked:
@@ -110,8 +101,6 @@ async def service_account_token(call: Call) -> Response:
     """
     account = unpack(await find(call.state, call.target), call.target.resource)
     review = await _read(call)
-    if isinstance(review, Refused):
-        return status_response(review)
     spec = as_object(review.get("spec"))
     seconds = spec.get("expirationSeconds") or _DEFAULT_SECONDS
     # Go: pkg/apis/authentication/validation, ValidateTokenRequest.
@@ -153,16 +142,15 @@ async def service_account_token(call: Call) -> Response:
     return await _answer(call, answer)
 
 
-async def component_status(call: Call) -> Response:
-    """Answer whether the store can be read."""
+async def component_statuses(call: Call) -> Response:
+    """Answer whether the store can be read: the one component, or all of them."""
+    component = codec.encode(await _component(call))
+    if not call.target.name:
+        listed = (Stored(_COMPONENT, component, 0),)
+        return await answer_list(call, Selected(listed, {}))
     if call.target.name != _COMPONENT:
         raise NotFoundError("object not found")
-    return await object_response(call, codec.encode(await _component(call)))
-
-
-async def components(call: Call) -> tuple[Stored, ...]:
-    """Return the states of the components, of which this server has one."""
-    return (Stored(_COMPONENT, codec.encode(await _component(call)), 0),)
+    return await object_response(call, component)
 
 
 async def _component(call: Call) -> JSONObject:
@@ -180,12 +168,15 @@ async def _component(call: Call) -> JSONObject:
     }
 
 
-async def _read(call: Call) -> JSONObject | Refused:
-    """Read what is asked; unions of the request are checked, as in any object."""
+async def _read(call: Call) -> JSONObject:
+    """Read what is asked; unions of the request are checked, as in any object.
+
+    Raises AnsweredError where it is refused.
+    """
     body = await read_object(call)
     # A TokenRequest is a kind of its own, below a ServiceAccount.
-    subresource = call.target.resource.subresources.get(call.target.subresource)
-    reviewed = subresource or call.target.resource
+    resource = call.target.resource
+    reviewed = resource.subresources.get(call.target.subresource, resource)
     schema = call.state.kinds.catalog.schema(reviewed.api_version, reviewed.kind)
     # The fields of what is not stored have no owners, and it has no defaults.
     options = handler.Options(
@@ -196,7 +187,9 @@ async def _read(call: Call) -> JSONObject | Refused:
     )
     seconds = call.seconds_to_write(len(body))
     outcome = await call.work(seconds, handler.create, body, schema, options)
-    return outcome if isinstance(outcome, Refused) else outcome.object
+    if isinstance(outcome, Refused):
+        raise AnsweredError(as_object(codec.decode(outcome.body)))
+    return outcome.object
 
 
 async def _answer(call: Call, review: JSONObject) -> Response:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
-import msgspec
 from starlette.responses import Response
 
 from smp import handler
@@ -33,18 +32,12 @@ from smp.paths import Path
 from smp.schema.model import Schema
 from smp.schema.structural import add_schema_defaults
 from smp.server.endpoints.answers import status_response
-from smp.server.endpoints.bodies import read_object, read_patch
+from smp.server.endpoints.bodies import content_type_of, read_object, read_patch
 from smp.server.endpoints.call import Call
-from smp.server.endpoints.objects import (
-    admit,
-    complete,
-    created,
-    insert_new,
-    subresource_body,
-)
-from smp.server.endpoints.rendering import object_response
+from smp.server.endpoints.lists import object_response
+from smp.server.endpoints.objects import store_new, subresource_body
 from smp.server.objects import metadata, subresources
-from smp.server.registry.admission import admit_change
+from smp.server.registry.admission import Admitted, admit_change
 from smp.server.registry.allocation import completed
 from smp.server.registry.envelope import unpack, unpack_whole
 from smp.server.registry.objects import (
@@ -72,9 +65,7 @@ async def update(call: Call) -> Response:
             return handler.create(body, schema, options)
         return handler.replace(old, body, schema, options)
 
-    target = call.target
-    creates = target.resource.creates_through(target.subresource, by_apply=False)
-    return await _change(call, transform, len(body), creates=creates)
+    return await _change(call, transform, len(body))
 
 
 async def patch(call: Call) -> Response:
@@ -87,33 +78,19 @@ async def patch(call: Call) -> Response:
     ) -> Outcome:
         return handler.patch(old, body, media_type, schema, options)
 
-    target = call.target
-    creates = _is_apply(call) and target.resource.creates_through(
-        target.subresource, by_apply=True
-    )
-    return await _change(call, transform, len(body), creates=creates)
+    return await _change(call, transform, len(body))
 
 
-def _is_apply(call: Call) -> bool:
-    media_type = call.request.headers.get("content-type", "")
-    return media_type.partition(";")[0] == APPLY
-
-
-class _PendingWrite(msgspec.Struct, frozen=True):
-    """What to store; None where the object does not change."""
-
-    object: JSONObject | None
-    warnings: tuple[str, ...]
-
-
-async def _change(
-    call: Call, transform: Transform, size: int, *, creates: bool = False
-) -> Response:
+async def _change(call: Call, transform: Transform, size: int) -> Response:
     """Change an object by a request whose body has so many bytes.
 
     Where another writer is faster, the change is computed again from what that one
-    wrote. With ``creates`` the request creates an object that does not exist.
+    wrote.
     """
+    target, media_type = call.target, content_type_of(call.request)
+    creates = target.resource.creates_through(
+        target.subresource, by_apply=media_type == APPLY, is_patch=call.verb == "patch"
+    )
     # What is wrong in the query is said before the object is looked for.
     _ = call.options
     await call.begin_admission("UPDATE")
@@ -169,13 +146,13 @@ async def _replace(
 
 
 async def _write(
-    call: Call, stored: Stored, pending: _PendingWrite | Refused, seconds: float
+    call: Call, stored: Stored, pending: Admitted | Refused, seconds: float
 ) -> Stored | None:
     """Return the object after the request; None where another writer was faster.
 
     It took so many seconds to compute it.
     """
-    if isinstance(pending, _PendingWrite) and pending.object is not None:
+    if isinstance(pending, Admitted) and pending.object:
         obj = pending.object
         if not call.target.subresource:
             obj = await completed(call.state, call.target, obj, is_new=False)
@@ -210,14 +187,8 @@ async def _create(call: Call, transform: Transform, size: int) -> Response | Non
         return status_response(outcome)
     _require_identity(outcome.object, call.target)
     parents = await require_parents(call.state, call.target)
-    new = await call.work(seconds, admit, call, outcome)
-    if isinstance(new, Refused):
-        return status_response(new)
-    new = await complete(call, new)
-    if isinstance(new, Refused):
-        return status_response(new)
-    stored = await insert_new(call, call.target, new, parents, seconds)
-    return await created(call, stored, new) if stored else None
+    response, exists = await store_new(call, lambda: outcome, parents, seconds)
+    return None if exists else response
 
 
 def _require_identity(obj: JSONObject, target: Target) -> None:
@@ -273,7 +244,7 @@ def _through_scale(call: Call, transform: Transform) -> Transform:
         )
         scale = with_scale_managers(subresources.scale_of(old, resource), old, paths)
         # The patch is of the Scale, and then the replicas are copied to the object.
-        is_custom_apply = resource.custom and _is_apply(call)
+        is_custom_apply = resource.custom and content_type_of(call.request) == APPLY
         if is_custom_apply and "managedFields" not in metadata.metadata_of(scale):
             raise NotTypedError(unconvertible_scale(None).problem)
         outcome = transform(scale, schema, scale_options)
@@ -293,7 +264,7 @@ def _through_scale(call: Call, transform: Transform) -> Transform:
 
 def _find_pending_write(
     call: Call, stored: Stored, transform: Transform
-) -> _PendingWrite | Refused:
+) -> Admitted | Refused:
     """Compute the object to store from the stored one."""
     old = unpack(stored, call.target.resource)
     outcome = transform(old, call.kind.schema, call.options)
@@ -319,7 +290,6 @@ def _find_pending_write(
         # What its strategy takes for a change: see rewriting_paths.
         generation = metadata.next_generation(old)
         new = metadata.set_metadata(change.object, generation=generation)
-    return _PendingWrite(
-        None if new is former else new,
-        warnings=(*outcome.warnings, *change.warnings),
-    )
+    warnings = (*outcome.warnings, *change.warnings)
+    # Nothing is to be stored where the object does not change.
+    return Admitted({} if new is former else new, warnings)

@@ -19,7 +19,7 @@ from smp.errors import SmpError
 from smp.handler import to_status
 from smp.server.endpoints.call import Call
 from smp.server.endpoints.list_options import ListOptions, key_prefix
-from smp.server.endpoints.rendering import render, seconds_to_render
+from smp.server.endpoints.lists import render, seconds_to_render
 from smp.server.registry.envelope import served, unpack
 from smp.server.registry.objects import lost_revisions, snapshot
 from smp.server.store import Event, Stored, check_reached

@@ -183,12 +183,16 @@ class Resource(msgspec.Struct, frozen=True, cache_hash=True):
         table = read_bundled_table("strategies.json", _StrategyTable)
         return table.strategies.get(self.qualified, _USUAL)
 
-    def creates_through(self, subresource: str, *, by_apply: bool) -> bool:
+    def creates_through(
+        self, subresource: str, *, is_patch: bool, by_apply: bool
+    ) -> bool:
         """Whether a write of an object that does not exist creates it.
 
         Go: registry.Store.Update. Only an apply does so for all kinds; StatusREST takes
         that away, but that of validatingadmissionpolicies.
         """
+        if is_patch and not by_apply:
+            return False
         allowed = self.strategy.creates_on_update
         if subresource == "status":
             is_policy = self.plural == "validatingadmissionpolicies"
