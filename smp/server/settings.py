@@ -49,29 +49,29 @@ class FeatureGates(msgspec.Struct, frozen=True):
 
         Raises SettingsError. Go: k8s.io/component-base, featuregate.Set.
         """
-        states: dict[str, bool] = {}
-        for entry in text.split(","):
-            name, equals, value = entry.partition("=")
-            name, value = name.strip(), value.strip()
-            if not entry:
-                continue
-            if not equals:
-                raise SettingsError(
-                    f"missing bool value for {name}",
-                    hint=f"{name}=true or {name}=false",
-                )
+        states = _read_switches(text, "")
+        for name in states:
             if name not in cls.__struct_fields__:
                 raise SettingsError(
                     f"unrecognized feature gate: {name}",
                     hint="known are " + ", ".join(cls.__struct_fields__),
                 )
-            if value not in BOOLEANS:
-                raise SettingsError(
-                    f"invalid value of {name}={value}",
-                    hint=f"{name}=true or {name}=false",
-                )
-            states[name] = BOOLEANS[value]
         return cls(**states)
+
+
+def _read_switches(text: str, default: str) -> dict[str, bool]:
+    """Read ``NAME=BOOLEAN,...``; a name alone has the default. Raises SettingsError."""
+    switches: dict[str, bool] = {}
+    for entry in filter(None, text.split(",")):
+        name, equals, value = entry.partition("=")
+        name, value = name.strip(), value.strip() if equals else default
+        if value not in BOOLEANS:
+            problem = f"invalid value of {name}={value}"
+            if not equals:
+                problem = f"missing bool value for {name}"
+            raise SettingsError(problem, hint=f"{name}=true or {name}=false")
+        switches[name] = BOOLEANS[value]
+    return switches
 
 
 # What versions of a group are called that are not stable: v1alpha1, v2beta3.
@@ -105,22 +105,14 @@ class RuntimeConfig(msgspec.Struct, frozen=True):
         A name alone switches on. Raises SettingsError. Go: k8s.io/apiserver,
         pkg/server/options/api_enablement.go.
         """
-        switches: dict[str, bool] = {}
-        for entry in filter(None, text.split(",")):
-            name, equals, value = entry.partition("=")
-            name, value = name.strip(), value.strip() if equals else "true"
-            if value not in BOOLEANS:
-                raise SettingsError(
-                    f"invalid value {name}={value}",
-                    hint=f"{name}=true or {name}=false",
-                )
+        switches = _read_switches(text, "true")
+        for name in switches:
             # The core group has no name: its version stands alone.
             if "/" not in name and name != "v1":
                 raise SettingsError(
                     f"unknown api groups {name}",
                     hint="api/all, api/ga, api/beta, api/alpha, or GROUP/VERSION",
                 )
-            switches[name] = BOOLEANS[value]
         return cls(switches)
 
 

@@ -22,10 +22,12 @@ from smp.handler import (
 )
 from smp.paths import Path
 from smp.server.endpoints.answers import error_response
-from smp.server.endpoints.auth import UnauthorizedError
 from smp.server.endpoints.bodies import TooManyRequestsError
-from smp.server.endpoints.dispatch import DeadlineError
-from smp.server.endpoints.middleware import InternalError
+from smp.server.endpoints.middleware import (
+    DeadlineError,
+    InternalError,
+    UnauthorizedError,
+)
 from smp.server.errors import UnknownResourceError, forbidden
 from smp.server.registry.target import Target
 from smp.server.store import StoreError

@@ -31,6 +31,17 @@ _MATCHES: Final = ("Exact", "NotOlderThan")
 _MATCH: Final = Path(("resourceVersionMatch",))
 # What the options are called in a Status (Go: metav1.ListOptions).
 _KIND: Final = "ListOptions"
+_UNMATCHED: Final = (
+    "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+)
+_NOT_OLDER: Final = (
+    "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+)
+_UNPROVIDED: Final = (
+    "resourceVersionMatch is forbidden unless resourceVersion is provided"
+)
+_CONTINUED: Final = "resourceVersionMatch is forbidden when continue is provided"
+_ANY: Final = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
 _MAX_DIGITS: Final = 18  # a number of 18 digits fits into 64 bits
 
 
@@ -149,55 +160,30 @@ def _check(options: ListOptions, *, match: str, has_initial_events: bool) -> Non
     """
     if match and match not in _MATCHES:
         raise InvalidOptionsError([unsupported(_MATCH, match, _MATCHES)], _KIND)
-    if options.watch:
-        _check_watch(match, has_initial_events=has_initial_events)
-        return
-    if has_initial_events:
-        raise _forbidden(
-            Path(("sendInitialEvents",)), "sendInitialEvents is forbidden for list"
+    revision, after = options.revision, options.after
+    initial = Path(("sendInitialEvents",))
+    # A watch matches a resourceVersion only in its initial events, which are never
+    # older. The continue token has the revision of the first page: another one would
+    # mix two snapshots. "0" is any version, which cannot be matched exactly.
+    rules: tuple[tuple[object, Path, str], ...] = (
+        (match and not has_initial_events, _MATCH, _UNMATCHED),
+        (has_initial_events and match != "NotOlderThan", _MATCH, _NOT_OLDER),
+    )
+    if not options.watch:
+        is_any = options.exact and not revision
+        rules = (
+            (has_initial_events, initial, "sendInitialEvents is forbidden for list"),
+            (match and revision is None, _MATCH, _UNPROVIDED),
+            (match and after, _MATCH, _CONTINUED),
+            (is_any, _MATCH, _ANY),
         )
-    if match and options.revision is None:
-        raise _forbidden(
-            _MATCH,
-            "resourceVersionMatch is forbidden unless resourceVersion is provided",
-        )
-    # The continue token has the revision of the first page: another one would mix two
-    # snapshots.
-    if match and options.after:
-        raise _forbidden(
-            _MATCH, "resourceVersionMatch is forbidden when continue is provided"
-        )
-    # "0" is any version, which cannot be matched exactly.
-    if options.exact and not options.revision:
-        raise _forbidden(
-            _MATCH, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
-        )
-    if options.after and options.revision:
+    for is_broken, path, detail in rules:
+        if is_broken:
+            raise InvalidOptionsError([forbidden(path, detail)], _KIND)
+    if after and revision and not options.watch:
         raise StatusError(
             "specifying resource version is not allowed when using continue"
         )
-
-
-def _check_watch(match: str, *, has_initial_events: bool) -> None:
-    """Check the options of a watch.
-
-    It matches a resourceVersion only in its initial events, which are never older.
-    """
-    if match and not has_initial_events:
-        raise _forbidden(
-            _MATCH,
-            "resourceVersionMatch is forbidden for watch unless sendInitialEvents is"
-            " provided",
-        )
-    if has_initial_events and match != "NotOlderThan":
-        raise _forbidden(
-            _MATCH,
-            "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-        )
-
-
-def _forbidden(path: Path, detail: str) -> InvalidOptionsError:
-    return InvalidOptionsError([forbidden(path, detail)], _KIND)
 
 
 def number(query: Mapping[str, str], name: str, *, signed: bool = False) -> int:

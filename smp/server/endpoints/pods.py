@@ -169,7 +169,7 @@ async def bind(call: Call) -> Response:
             return stored
         return await replace(call.state, target, stored, pod)
 
-    async with call.state.key_locks.lock(target.key):
+    async with call.state.lock(target.key):
         await aretry(read, bound, write, attempts=ATTEMPTS)
     return respond(codec.encode(_DONE), code=_CREATED)
 

@@ -119,7 +119,7 @@ async def _change(call: Call, transform: Transform, size: int) -> Response:
     if call.admission is not None:
         # A webhook may write the object itself.
         return await aretry(read, compute, write, attempts=ATTEMPTS)
-    async with call.state.key_locks.lock(call.target.key):
+    async with call.state.lock(call.target.key):
         return await aretry(read, compute, write, attempts=ATTEMPTS)
 
 

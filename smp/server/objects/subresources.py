@@ -59,7 +59,7 @@ def on_create(obj: JSONObject, resource: Resource) -> JSONObject:
     # A kubelet registers its node and reports its status in one request.
     if not resource.status or resource.strategy.created_with_status:
         return obj
-    return set_status(obj, ABSENT)
+    return _with(obj, status=ABSENT)
 
 
 def on_update(old: JSONObject, new: JSONObject, resource: Resource) -> JSONObject:
@@ -70,7 +70,7 @@ def on_update(old: JSONObject, new: JSONObject, resource: Resource) -> JSONObjec
     """
     if not resource.status:
         return new
-    return set_status(new, old.get("status", ABSENT))
+    return _with(new, status=old.get("status", ABSENT))
 
 
 def on_status_update(
@@ -87,7 +87,7 @@ def on_status_update(
     if resource.key == _PODS and former_class is not None:
         # Go: podStatusStrategy.PrepareForUpdate.
         status = {"qosClass": former_class, **as_object(new.get("status"))}
-    changed = set_status(old, status)
+    changed = _with(old, status=status)
     strategy = resource.strategy
     if strategy.status_keeps_all:
         return changed
@@ -171,14 +171,6 @@ def _with(obj: JSONObject, **members: JSON | Absent) -> JSONObject:
         for name, value in {**obj, **members}.items()
         if not isinstance(value, Absent)
     }
-
-
-def set_status(obj: JSONObject, status: JSON | Absent) -> JSONObject:
-    """Return an object with a status; ABSENT removes it."""
-    others = {name: value for name, value in obj.items() if name != "status"}
-    if isinstance(status, Absent):
-        return others
-    return {**others, "status": status}
 
 
 def scale_of(obj: JSONObject, resource: Resource) -> JSONObject:

@@ -114,7 +114,7 @@ async def remove(
         written = await replace(state, target, stored, marked.object, unchanged)
         return Removal(written, is_deleted=False) if written else None
 
-    async with state.key_locks.lock(target.key):
+    async with state.lock(target.key):
         return await aretry(read, mark, write, attempts=ATTEMPTS)
 
 

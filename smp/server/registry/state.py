@@ -59,7 +59,8 @@ class ServerState:
         self.arriving: int = 0
         self.incomplete: int = 0
         self.sweeping: asyncio.Lock = asyncio.Lock()
-        self.key_locks: KeyLocks = KeyLocks()
+        # A lock is forgotten when nothing holds it or waits for it.
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.service_values: dict[str, str] = {}
         # Without a seed it begins with randomness of the operating system.
         self.randomness: random.Random = random.Random(settings.seed)  # noqa: S311  # no secrets
@@ -69,6 +70,14 @@ class ServerState:
     def requests_under_way(self) -> int:
         """The requests in flight whose bodies have arrived."""
         return self.in_flight - self.incomplete
+
+    def lock(self, key: str) -> asyncio.Lock:
+        """Return the lock of a key, for those who write it.
+
+        The store would detect that two writers change one object, and one of them would
+        start again; within one process the second one waits for the first instead.
+        """
+        return self._locks.setdefault(key, asyncio.Lock())
 
     def admission_context(self, new: JSONObject | None = None) -> AdmissionContext:
         """Return the time, what is served, and the random parts of a new object."""
@@ -98,22 +107,6 @@ class ServerState:
                 if self.terminating.empty():
                     yield
                     return
-
-
-class KeyLocks:
-    """A lock for each key that is being written.
-
-    The store would detect that two writers change one object, and one of them would
-    start again; within one process the second one waits for the first instead.
-    """
-
-    def __init__(self) -> None:
-        # A lock is forgotten when nothing holds it or waits for it.
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-
-    def lock(self, key: str) -> asyncio.Lock:
-        """Return the lock of a key."""
-        return self._locks.setdefault(key, asyncio.Lock())
 
 
 @asynccontextmanager
