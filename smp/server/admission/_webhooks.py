@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import logging
 import ssl
 from collections.abc import Mapping
 from functools import lru_cache
@@ -16,21 +15,11 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from msgspec.structs import replace
-
 from smp._values import codec
 from smp._values.values import JSON, JSONObject, as_list, as_object, as_text
 from smp.errors import SmpError
-from smp.handler import AnsweredError, InternalFailureError, StatusError
-from smp.handler.admission import (
-    Evaluation,
-    ReviewedResource,
-    ReviewRequest,
-    UnknownInputError,
-    deny,
-    find_condition_problem,
-    find_match,
-)
+from smp.handler import InternalFailureError
+from smp.handler.admission import ReviewedResource, ReviewRequest
 from smp.json_patch import apply_as_server
 from smp.server.admission._configurations import Webhook
 
@@ -61,7 +50,7 @@ class CallError(Exception):
     """A webhook could not be called, or its answer is none."""
 
 
-def post(
+def _post(
     client: JSONObject, urls: Mapping[str, str], body: bytes, seconds: int
 ) -> bytes:
     """Send a review to what a clientConfig names, and return the answer.
@@ -161,12 +150,9 @@ def _find_failure(answer: httpx.Response) -> str:
     return ""
 
 
-_LOG: Final = logging.getLogger("smp.server")
 _GROUP: Final = "admission.k8s.io"
 _VERSIONS: Final = ("v1", "v1beta1")
-_WITHOUT_SIDE_EFFECTS: Final = frozenset({"None", "NoneOnDryRun"})
 _BAD_REQUEST: Final = 400
-_FORBIDDEN: Final = 403
 
 
 class WebhookError(InternalFailureError):
@@ -175,115 +161,36 @@ class WebhookError(InternalFailureError):
     default_code = "webhook"
 
 
-class Caller:
-    """Calls webhooks about one request, and keeps their warnings and annotations.
-
-    ``urls`` are those of services, and of what else is served elsewhere.
-    """
-
-    def __init__(self, urls: Mapping[str, str]) -> None:
-        self._urls = urls
-        self.warnings: list[str] = []
-        self.annotations: dict[str, str] = {}
-
-    def change(
-        self, webhook: Webhook, request: ReviewRequest, obj: JSONObject
-    ) -> JSONObject | None:
-        """Return an object as a webhook changes it; None where it is not called."""
-        return self.call(webhook, replace(request, object=obj))
-
-    def call(self, webhook: Webhook, request: ReviewRequest) -> JSONObject | None:
-        """Call a webhook if the request concerns it, and return the object then.
-
-        Raises AnsweredError where it denies, and WebhookError where it fails, unless
-        that is to be ignored.
-        """
-        matched = self._find_match(webhook, request)
-        if matched is None:
-            return None
-        if request.dry_run and (
-            webhook.fields.get("sideEffects") not in _WITHOUT_SIDE_EFFECTS
-        ):
-            raise StatusError(
-                f'admission webhook "{webhook.name}" does not support dry run'
-            )
-        try:
-            response = self._ask(webhook, request, matched)
-            patch = _read_patch(response)
-        except CallError as error:
-            problem = f'failed calling webhook "{webhook.name}": {error}'
-            if not webhook.is_ignored_on_failure:
-                raise WebhookError(problem) from None
-            _LOG.warning("failing open", extra={"fields": {"error": problem}})
-            return request.object
-        for key, value in as_object(response.get("auditAnnotations")).items():
-            self.annotations[f"{webhook.name}/{key}"] = as_text(value)
-        self.warnings.extend(map(as_text, as_list(response.get("warnings"))))
-        if response.get("allowed") is not True:
-            raise AnsweredError(_denial(webhook.name, response.get("status")))
-        if not patch:
-            return request.object
-        return _apply(webhook, request, matched, patch)
-
-    def _find_match(
-        self, webhook: Webhook, request: ReviewRequest
-    ) -> ReviewedResource | None:
-        """Return the version in which a webhook is to be called; None: it is not."""
-        try:
-            matched = find_match(webhook.criteria, request)
-        except UnknownInputError:
-            # The namespace was deleted meanwhile.
-            return None
-        if matched is None or not webhook.fields.get("matchConditions"):
-            return matched
-        try:
-            problem = find_condition_problem(
-                webhook.fields, Evaluation({}, request, matched)
-            )
-        except UnknownInputError as error:
-            # To call it is what is left where nobody knows.
-            self.warnings.append(
-                f"the conditions of webhook {webhook.name} were not evaluated, which"
-                f" needs {error.problem}: it is called"
-            )
-            return matched
-        if problem and not webhook.is_ignored_on_failure:
-            raise deny(
-                request,
-                [problem],
-                reason="Forbidden",
-                code=_FORBIDDEN,
-                has_causes=False,
-            )
-        return matched if problem is None else None
-
-    def _ask(
-        self, webhook: Webhook, request: ReviewRequest, matched: ReviewedResource
-    ) -> JSONObject:
-        """Send a review, and return the response in the answer. Raises CallError."""
-        accepted = as_list(webhook.fields.get("admissionReviewVersions"))
-        version = next((each for each in accepted if each in _VERSIONS), None)
-        if version is None:
-            raise CallError(
-                "could not create admission objects: webhook does not accept known"
-                " AdmissionReview versions (v1, v1beta1)"
-            )
-        uid = str(uuid4())
-        review: JSONObject = {
-            "kind": "AdmissionReview",
-            "apiVersion": f"{_GROUP}/{version}",
-            "request": {
-                "uid": uid,
-                **request.describe(matched),
-                "object": request.convert(request.object, matched),
-                "oldObject": request.convert(request.old, matched),
-            },
-        }
-        timeout = webhook.fields.get("timeoutSeconds")
-        seconds = timeout if isinstance(timeout, int) else 10
-        client = as_object(webhook.fields.get("clientConfig"))
-        body = post(client, self._urls, codec.encode(review), seconds)
-        return _read_response(body, as_text(version), uid, webhook)
+def ask(
+    webhook: Webhook,
+    request: ReviewRequest,
+    matched: ReviewedResource,
+    urls: Mapping[str, str],
+) -> JSONObject:
+    """Send a review, and return the response in the answer. Raises CallError."""
+    accepted = as_list(webhook.fields.get("admissionReviewVersions"))
+    version = next((each for each in accepted if each in _VERSIONS), None)
+    if version is None:
+        raise CallError(
+            "could not create admission objects: webhook does not accept known"
+            " AdmissionReview versions (v1, v1beta1)"
+        )
+    uid = str(uuid4())
+    review: JSONObject = {
+        "kind": "AdmissionReview",
+        "apiVersion": f"{_GROUP}/{version}",
+        "request": {
+            "uid": uid,
+            **request.describe(matched),
+            "object": request.convert(request.object, matched),
+            "oldObject": request.convert(request.old, matched),
+        },
+    }
+    timeout = webhook.fields.get("timeoutSeconds")
+    seconds = timeout if isinstance(timeout, int) else 10
+    client = as_object(webhook.fields.get("clientConfig"))
+    body = _post(client, urls, codec.encode(review), seconds)
+    return _read_response(body, as_text(version), uid, webhook)
 
 
 def _read_response(body: bytes, version: str, uid: str, webhook: Webhook) -> JSONObject:
@@ -327,7 +234,7 @@ def _find_problem(response: JSONObject, uid: str, *, is_mutating: bool) -> str:
     return ""
 
 
-def _read_patch(response: JSONObject) -> JSON:
+def read_patch(response: JSONObject) -> JSON:
     """Return the operations of a response. Raises CallError."""
     text = response.get("patch")
     if not text or response.get("allowed") is not True:
@@ -344,7 +251,7 @@ def _read_patch(response: JSONObject) -> JSON:
     return patch
 
 
-def _apply(
+def apply_patch(
     webhook: Webhook, request: ReviewRequest, matched: ReviewedResource, patch: JSON
 ) -> JSONObject:
     """Apply the patch of a webhook, in the version that it was asked about."""
@@ -361,7 +268,7 @@ def _apply(
     return request.convert(changed, request.resource) or {}
 
 
-def _denial(name: str, status: JSON) -> JSONObject:
+def describe_denial(name: str, status: JSON) -> JSONObject:
     """Return the Status of a denial (Go: ToStatusErr)."""
     given = as_object(status)
     denied = f'admission webhook "{name}" denied the request'

@@ -62,7 +62,7 @@ class Call:
         if options is None:
             options = self._operation_options()
         self.admission = await find_admission(
-            self.state, self.target, operation, options, self.kind.schema
+            self.state, self.target, operation, options
         )
         if self.admission is not None:
             self.options = replace(self.options, admit=self.admission.change)

@@ -126,11 +126,10 @@ async def store_new(
         return error_response(error, target), False
     stored: Stored | None = None
     if not call.options.dry_run:
-        stored = await insert(state, target, obj, parents, seconds=seconds)
+        stored = await insert(state, target, obj, parents)
     elif await state.store.get(target.key) is None:
         # The answer has no resourceVersion (revision 0).
-        value = await pack_within_limit(state, target, obj, seconds=seconds)
-        stored = Stored(target.key, value, 0)
+        stored = Stored(target.key, pack_within_limit(state, target, obj), 0)
     if stored is None:
         return error_response(AlreadyExistsError("object already exists"), target), True
     response = await object_response(

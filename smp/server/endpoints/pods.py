@@ -14,8 +14,8 @@ from starlette.responses import Response
 
 from smp._values import codec
 from smp._values.label_selectors import parse_label_selector
-from smp._values.values import JSON, JSONObject, as_object, as_text
-from smp.handler import ModifiedError, StatusError, aretry, to_status
+from smp._values.values import JSONObject, as_object, as_text
+from smp.handler import ModifiedError, StatusError, to_status
 from smp.paths import Path
 from smp.server.endpoints.answers import respond, status_response
 from smp.server.endpoints.bodies import read_object
@@ -29,14 +29,12 @@ from smp.server.objects.selectors import selector_text
 from smp.server.registry.deletion import remove
 from smp.server.registry.envelope import unpack
 from smp.server.registry.objects import (
-    ATTEMPTS,
     RelatedNotFoundError,
     find,
     replace,
     snapshot,
 )
 from smp.server.registry.target import Target
-from smp.server.store import Stored
 
 _CREATED: Final = 201
 _NO_CONTENT: Final = 204
@@ -133,44 +131,37 @@ async def bind(call: Call) -> Response:
         name = as_text(metadata_of(binding).get("name"))
         target = Target(pods, target.namespace, name)
     await _review(call, target, binding)
-    now = timestamp(call.state.admission_context().now)
-
-    async def read() -> Stored:
-        return await find(call.state, target)
-
-    def bound(stored: Stored) -> JSONObject:
-        pod = unpack(stored, target.resource)
-        spec, status = as_object(pod.get("spec")), as_object(pod.get("status"))
-        # The first scheduler wins.
-        if spec.get("nodeName"):
-            raise ModifiedError(
-                f"pod {target.name} is already assigned to node"
-                f' "{as_text(spec["nodeName"])}"'
-            )
-        condition: JSONObject = {
-            "type": "PodScheduled",
-            "status": "True",
-            "lastProbeTime": None,
-            "lastTransitionTime": now,
-        }
-        conditions: list[JSON] = [
-            other
-            for other in objects_in(status.get("conditions"))
-            if other.get("type") != "PodScheduled"
-        ]
-        return {
-            **pod,
-            "spec": {**spec, "nodeName": node},
-            "status": {**status, "conditions": [*conditions, condition]},
-        }
-
-    async def write(stored: Stored, pod: JSONObject) -> Stored | None:
-        if call.options.dry_run:
-            return stored
-        return await replace(call.state, target, stored, pod)
-
+    condition: JSONObject = {
+        "type": "PodScheduled",
+        "status": "True",
+        "lastProbeTime": None,
+        "lastTransitionTime": timestamp(call.state.admission_context().now),
+    }
+    written = None
     async with call.state.lock(target.key):
-        await aretry(read, bound, write, attempts=ATTEMPTS)
+        while written is None:
+            stored = await find(call.state, target)
+            pod = unpack(stored, target.resource)
+            spec, status = as_object(pod.get("spec")), as_object(pod.get("status"))
+            # The first scheduler wins.
+            if spec.get("nodeName"):
+                raise ModifiedError(
+                    f"pod {target.name} is already assigned to node"
+                    f' "{as_text(spec["nodeName"])}"'
+                )
+            others = [
+                other
+                for other in objects_in(status.get("conditions"))
+                if other.get("type") != "PodScheduled"
+            ]
+            pod = {
+                **pod,
+                "spec": {**spec, "nodeName": node},
+                "status": {**status, "conditions": [*others, condition]},
+            }
+            written = stored
+            if not call.options.dry_run:
+                written = await replace(call.state, target, stored, pod)
     return respond(codec.encode(_DONE), code=_CREATED)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from contextlib import nullcontext
 from typing import TypeAlias
 
 from starlette.responses import Response
@@ -20,7 +21,6 @@ from smp.handler import (
     Outcome,
     Refused,
     StatusError,
-    aretry,
 )
 from smp.managed_fields import (
     unconvertible_scale,
@@ -41,7 +41,6 @@ from smp.server.registry.admission import Admitted, admit_change
 from smp.server.registry.allocation import completed
 from smp.server.registry.envelope import unpack, unpack_whole
 from smp.server.registry.objects import (
-    ATTEMPTS,
     pack_within_limit,
     replace,
     require_parents,
@@ -81,15 +80,19 @@ async def patch(call: Call) -> Response:
     return await _change(call, transform, len(body))
 
 
+def _is_apply(call: Call) -> bool:
+    return content_type_of(call.request) == APPLY
+
+
 async def _change(call: Call, transform: Transform, size: int) -> Response:
     """Change an object by a request whose body has so many bytes.
 
     Where another writer is faster, the change is computed again from what that one
     wrote.
     """
-    target, media_type = call.target, content_type_of(call.request)
+    target, is_patch = call.target, call.verb == "patch"
     creates = target.resource.creates_through(
-        target.subresource, by_apply=media_type == APPLY, is_patch=call.verb == "patch"
+        target.subresource, is_patch=is_patch, by_apply=is_patch and _is_apply(call)
     )
     # What is wrong in the query is said before the object is looked for.
     _ = call.options
@@ -97,30 +100,20 @@ async def _change(call: Call, transform: Transform, size: int) -> Response:
     if call.target.subresource == "scale":
         transform = _through_scale(call, transform)
 
-    async def read() -> Stored | None:
-        stored = await call.state.store.get(call.target.key)
-        if stored is None and not creates:
-            raise NotFoundError("object not found")
-        return stored
-
-    # aretry calls this and gives its result to ``write``, which awaits it.
-    def compute(stored: Stored | None) -> Awaitable[Response | None]:
-        if stored is None:
-            return _create(call, transform, size)
-        return _replace(call, transform, size, stored)
-
-    async def write(
-        _stored: Stored | None, written: Awaitable[Response | None]
-    ) -> Response | None:
-        return await written
-
     # The writers of one object wait for each other here, so that within this process
-    # none has to compute again; ``aretry`` is for those of other processes.
-    if call.admission is not None:
-        # A webhook may write the object itself.
-        return await aretry(read, compute, write, attempts=ATTEMPTS)
-    async with call.state.lock(call.target.key):
-        return await aretry(read, compute, write, attempts=ATTEMPTS)
+    # none has to compute again; but a webhook may write the object itself.
+    lock = nullcontext() if call.admission else call.state.lock(target.key)
+    response: Response | None = None
+    async with lock:
+        while response is None:
+            stored = await call.state.store.get(target.key)
+            if stored is not None:
+                response = await _replace(call, transform, size, stored)
+            elif creates:
+                response = await _create(call, transform, size)
+            else:
+                raise NotFoundError("object not found")
+    return response
 
 
 async def _replace(
@@ -130,7 +123,7 @@ async def _replace(
     seconds = call.seconds_to_write(size + len(stored.value))
     try:
         pending = await call.work(seconds, _find_pending_write, call, stored, transform)
-        written = await _write(call, stored, pending, seconds)
+        written = await _write(call, stored, pending)
     except StoreError:
         raise
     except SmpError:
@@ -146,21 +139,16 @@ async def _replace(
 
 
 async def _write(
-    call: Call, stored: Stored, pending: Admitted | Refused, seconds: float
+    call: Call, stored: Stored, pending: Admitted | Refused
 ) -> Stored | None:
-    """Return the object after the request; None where another writer was faster.
-
-    It took so many seconds to compute it.
-    """
+    """Return the object after the request; None where another writer was faster."""
     if isinstance(pending, Admitted) and pending.object:
         obj = pending.object
         if not call.target.subresource:
             obj = await completed(call.state, call.target, obj, is_new=False)
         if not call.options.dry_run:
-            return await replace(call.state, call.target, stored, obj, seconds=seconds)
-        value = await pack_within_limit(
-            call.state, call.target, obj, stored.value, seconds=seconds
-        )
+            return await replace(call.state, call.target, stored, obj)
+        value = pack_within_limit(call.state, call.target, obj, stored.value)
         written = Stored(stored.key, value, stored.revision)
     else:
         # Nothing changes: it is not written, and the resourceVersion stays.
@@ -244,7 +232,7 @@ def _through_scale(call: Call, transform: Transform) -> Transform:
         )
         scale = with_scale_managers(subresources.scale_of(old, resource), old, paths)
         # The patch is of the Scale, and then the replicas are copied to the object.
-        is_custom_apply = resource.custom and content_type_of(call.request) == APPLY
+        is_custom_apply = resource.custom and _is_apply(call)
         if is_custom_apply and "managedFields" not in metadata.metadata_of(scale):
             raise NotTypedError(unconvertible_scale(None).problem)
         outcome = transform(scale, schema, scale_options)

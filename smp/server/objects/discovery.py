@@ -46,24 +46,27 @@ def aggregate(resources: Resources, *, core: bool) -> JSONObject:
 
     Its Content-Type is ``AGGREGATED``.
     """
-    # The core group is served at /api, all others at /apis.
-    groups = [group for group in resources.groups() if core == (group == "")]
-    items: list[JSON] = []
-    for group in groups:
-        versions: list[JSON] = []
-        for version in resources.versions(group):
-            served = resources.in_version(group, version)
-            versions.append(
+    items: list[JSON] = [
+        {
+            # The core group has no name, so its metadata is empty.
+            "metadata": {"name": group} if group else {},
+            "versions": [
                 {
                     "version": version,
-                    "resources": [_aggregate_resource(resource) for resource in served],
+                    "resources": [
+                        _aggregate_resource(resource)
+                        for resource in resources.in_version(group, version)
+                    ],
                     # "Stale" is for an aggregated API server that does not answer.
                     "freshness": "Current",
                 }
-            )
-        # The core group has no name, so its metadata is empty.
-        metadata: JSONObject = {"name": group} if group else {}
-        items.append({"metadata": metadata, "versions": versions})
+                for version in resources.versions(group)
+            ],
+        }
+        # The core group is served at /api, all others at /apis.
+        for group in resources.groups()
+        if core == (group == "")
+    ]
     return {
         "kind": "APIGroupDiscoveryList",
         "apiVersion": "apidiscovery.k8s.io/v2",
@@ -73,25 +76,20 @@ def aggregate(resources: Resources, *, core: bool) -> JSONObject:
 
 
 def _aggregate_resource(resource: Resource) -> JSONObject:
-    document: JSONObject = {
+    subresources: list[JSON] = [
+        {"subresource": name, "responseKind": _kind(other), "verbs": [*other.verbs]}
+        for name, other in resource.subresources.items()
+    ]
+    return {
         "resource": resource.plural,
         "responseKind": _kind(resource),
         "scope": "Namespaced" if resource.namespaced else "Cluster",
         "singularResource": resource.singular,
         "verbs": [*resource.verbs],
         **_alternative_names(resource),
+        # A member that would be empty is left out, as Go's "omitempty" does.
+        **({"subresources": subresources} if subresources else {}),
     }
-    # A member that would be empty is left out, as Go's "omitempty" does.
-    if resource.subresources:
-        document["subresources"] = [
-            {
-                "subresource": name,
-                "responseKind": _kind(subresource),
-                "verbs": [*subresource.verbs],
-            }
-            for name, subresource in resource.subresources.items()
-        ]
-    return document
 
 
 # The older form
@@ -142,37 +140,35 @@ def api_resources(resources: Resources, group: str, version: str) -> JSONObject:
         raise UnknownResourceError(f"version {group_version} not found")
     listed: list[JSON] = []
     for resource in served:
-        listed.append(
-            {
-                "name": resource.plural,
-                "singularName": resource.singular,
-                "namespaced": resource.namespaced,
-                "kind": resource.kind,
-                "verbs": [*resource.verbs],
-                **_alternative_names(resource),
-            }
-        )
-        for name, subresource in resource.subresources.items():
-            document: JSONObject = {
-                "name": f"{resource.plural}/{name}",
-                "singularName": "",
-                "namespaced": resource.namespaced,
-            }
-            # "Empty implies the group of the containing resource list"
-            # (APIResource.Group): a Scale or an Eviction is of another group.
-            owner = (subresource.group, subresource.version)
-            if owner != (resource.group, resource.version):
-                document["group"] = subresource.group
-                document["version"] = subresource.version
-            document["kind"] = subresource.kind
-            document["verbs"] = [*subresource.verbs]
-            listed.append(document)
+        listed.append(_list_resource(resource, resource))
+        for subresource in resource.subresources.values():
+            listed.append(_list_resource(resource, subresource))
     return {
         "kind": "APIResourceList",
         "apiVersion": "v1",
         "groupVersion": group_version,
         "resources": listed,
     }
+
+
+def _list_resource(resource: Resource, shown: Resource | Subresource) -> JSONObject:
+    """Return a resource, or a subresource of it, as APIResource."""
+    document: JSONObject = {
+        "name": resource.plural,
+        "singularName": resource.singular,
+        "namespaced": resource.namespaced,
+    }
+    if isinstance(shown, Subresource):
+        document["name"], document["singularName"] = (
+            f"{resource.plural}/{shown.name}",
+            "",
+        )
+    # "Empty implies the group of the containing resource list" (APIResource.Group): a
+    # Scale or an Eviction is of another group.
+    if (shown.group, shown.version) != (resource.group, resource.version):
+        document |= {"group": shown.group, "version": shown.version}
+    document |= {"kind": shown.kind, "verbs": [*shown.verbs]}
+    return document | (_alternative_names(resource) if shown is resource else {})
 
 
 # Common to both forms
@@ -189,26 +185,18 @@ def _kind(resource: Resource | Subresource) -> JSONObject:
 
 def _alternative_names(resource: Resource) -> JSONObject:
     """Return the short names and the categories, if there are any."""
-    names: JSONObject = {}
-    if resource.short_names:
-        names["shortNames"] = [*resource.short_names]
-    if resource.categories:
-        names["categories"] = [*resource.categories]
-    return names
+    names = {"shortNames": resource.short_names, "categories": resource.categories}
+    return {key: [*value] for key, value in names.items() if value}
 
 
 def version(kubernetes: str) -> JSONObject:
     """Return the document of ``/version`` for a Kubernetes minor such as ``1.37``."""
     # kubectl compares major and minor with its own, and prints gitVersion.
     major, _, minor = kubernetes.partition(".")
+    unknown = ("gitCommit", "gitTreeState", "buildDate", "goVersion", "compiler")
     return {
         "major": major,
         "minor": minor,
         "gitVersion": f"v{kubernetes}.0+smp",
-        "gitCommit": "",
-        "gitTreeState": "",
-        "buildDate": "",
-        "goVersion": "",
-        "compiler": "",
-        "platform": "",
+        **dict.fromkeys((*unknown, "platform"), ""),
     }

@@ -14,11 +14,20 @@ from smp.server.objects.metadata import metadata_of, set_metadata, timestamp
 _CONDITIONS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _TOLERATED_SECONDS: Final = 300
 _COUNTED: Final = ("cpu", "memory")
-# Go: TaintNodesByCondition, plugin/pkg/admission/nodetaint.
-NOT_READY: Final[JSONObject] = {
-    "key": "node.kubernetes.io/not-ready",
-    "effect": "NoSchedule",
-}
+_NOT_READY: Final[JSONObject] = {"key": _CONDITIONS[0], "effect": "NoSchedule"}
+
+
+def add_not_ready(node: JSONObject) -> JSONObject:
+    """Return a new node with the taint of one that is not ready yet.
+
+    Go: TaintNodesByCondition, plugin/pkg/admission/nodetaint. A client that sets the
+    taint itself is not overruled.
+    """
+    spec = as_object(node.get("spec"))
+    taints = objects_in(spec.get("taints"))
+    if _NOT_READY["key"] in [taint.get("key") for taint in taints]:
+        return node
+    return {**node, "spec": {**spec, "taints": [*taints, _NOT_READY]}}
 
 
 def add_tolerations(pod: JSONObject) -> JSONObject:

@@ -55,14 +55,7 @@ async def completed(
         case ("batch", "jobs") if is_new:
             return workloads.set_selector(obj)
         case ("", "nodes") if is_new:
-            # A new node is not ready yet. A client that sets the taint itself is not
-            # overruled.
-            spec = as_object(obj.get("spec"))
-            taints = as_list(spec.get("taints"))
-            keys = [as_object(taint).get("key") for taint in taints]
-            if workloads.NOT_READY["key"] in keys:
-                return obj
-            return {**obj, "spec": {**spec, "taints": [*taints, workloads.NOT_READY]}}
+            return workloads.add_not_ready(obj)
         case _:
             return obj
 

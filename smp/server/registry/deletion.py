@@ -19,14 +19,13 @@ import msgspec
 
 from smp._values.values import JSONObject, as_list, as_object, as_text
 from smp.errors import SmpError
-from smp.handler import ForbiddenError, NotFoundError, aretry
+from smp.handler import ForbiddenError, NotFoundError
 from smp.schema.bundle import read_bundled_table
 from smp.server.objects.deletion import DeleteOptions, begin_deletion
 from smp.server.objects.metadata import metadata_of, set_metadata, timestamp
 from smp.server.registry.admission import admit_new
 from smp.server.registry.envelope import unpack
 from smp.server.registry.objects import (
-    ATTEMPTS,
     contents,
     delete,
     find,
@@ -67,13 +66,6 @@ class Removal(msgspec.Struct, frozen=True):
     is_deleted: bool
 
 
-class _Marked(msgspec.Struct, frozen=True):
-    """An object with the marks of a deletion; None where it is deleted at once."""
-
-    object: JSONObject | None
-    is_changed: bool
-
-
 async def remove(
     state: ServerState,
     target: Target,
@@ -89,33 +81,25 @@ async def remove(
     if target.resource.key == NAMESPACES and target.name in _PERMANENT_NAMESPACES:
         raise ForbiddenError("this namespace may not be deleted")
 
-    async def read() -> Stored:
-        return await find(state, target)
-
-    def mark(stored: Stored) -> _Marked:
-        obj = unpack(stored, target.resource)
-        options.check_preconditions(obj, stored.revision)
-        now = state.admission_context().now
-        if target.is_parent:
-            marked: JSONObject | None = _begin_termination(obj, now)
-        else:
-            marked = begin_deletion(obj, options, target.resource, now)
-        return _Marked(marked, is_changed=marked is not obj)
-
-    async def write(stored: Stored, marked: _Marked) -> Removal | None:
-        if marked.object is None:
-            deleted: Stored | None = stored
-            if not options.is_dry_run:
-                deleted = await delete(state, target, stored, unchanged)
-            return Removal(deleted, is_deleted=True) if deleted else None
-        # To delete an object again changes nothing but its finalizers.
-        if options.is_dry_run or not marked.is_changed:
-            return Removal(stored, is_deleted=False)
-        written = await replace(state, target, stored, marked.object, unchanged)
-        return Removal(written, is_deleted=False) if written else None
-
     async with state.lock(target.key):
-        return await aretry(read, mark, write, attempts=ATTEMPTS)
+        while True:
+            stored = await find(state, target)
+            obj = unpack(stored, target.resource)
+            options.check_preconditions(obj, stored.revision)
+            now = state.admission_context().now
+            if target.is_parent:
+                marked: JSONObject | None = _begin_termination(obj, now)
+            else:
+                marked = begin_deletion(obj, options, target.resource, now)
+            # To delete an object again changes nothing but its finalizers.
+            if options.is_dry_run or marked is obj:
+                return Removal(stored, is_deleted=marked is None)
+            if marked is None:
+                written = await delete(state, target, stored, unchanged)
+            else:
+                written = await replace(state, target, stored, marked, unchanged)
+            if written is not None:
+                return Removal(written, is_deleted=marked is None)
 
 
 def _begin_termination(obj: JSONObject, now: datetime) -> JSONObject:

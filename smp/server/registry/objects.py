@@ -7,7 +7,6 @@ are created only where their parents exist, and are deleted with them.
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
@@ -62,11 +61,6 @@ def lost_revisions() -> Iterator[None]:
         raise LostRevisionError(f"{error.problem}: its history is incomplete") from None
 
 
-# Where other processes write the same object, a request tries until its time is over
-# (Go: etcd3.store.GuaranteedUpdate).
-ATTEMPTS: Final = sys.maxsize
-
-
 class RelatedNotFoundError(NotFoundError):
     """What an object belongs to, or runs on, does not exist."""
 
@@ -83,21 +77,15 @@ async def find(state: ServerState, target: Target) -> Stored:
     return stored
 
 
-async def pack_within_limit(
-    state: ServerState,
-    target: Target,
-    obj: JSONObject,
-    old: bytes = b"",
-    *,
-    seconds: float = 0,
+def pack_within_limit(
+    state: ServerState, target: Target, obj: JSONObject, old: bytes = b""
 ) -> bytes:
-    """Return an object as it is stored. Raises TooLargeError and StoppedError.
+    """Return an object as it is stored. Raises TooLargeError.
 
     The limit is that of the body of a request: what is larger could not be sent again.
-    An object that is beyond it already may still shrink. ``seconds`` is how long it
-    took to make the object, as was estimated; where that is long, encoding it is, too.
+    An object that is beyond it already may still shrink.
     """
-    value = await state.workers.run(None, seconds, pack, obj, target.resource)
+    value = pack(obj, target.resource)
     limit = state.settings.limits.body
     if len(value) > max(limit, len(old)):
         raise TooLargeError(
@@ -107,21 +95,15 @@ async def pack_within_limit(
 
 
 async def insert(
-    state: ServerState,
-    target: Target,
-    obj: JSONObject,
-    found: Sequence[Stored] = (),
-    *,
-    seconds: float = 0,
+    state: ServerState, target: Target, obj: JSONObject, found: Sequence[Stored] = ()
 ) -> Stored | None:
     """Store a new object; None where it exists already.
 
     ``found`` are its parents, as ``require_parents`` found them: nothing is written
-    where one of them was changed or deleted since. ``seconds`` is that of
-    ``pack_within_limit``, which says what is raised beside what ``require_parents``
-    raises.
+    where one of them was changed or deleted since. Raises what ``pack_within_limit``
+    and ``require_parents`` raise.
     """
-    value = await pack_within_limit(state, target, obj, seconds=seconds)
+    value = pack_within_limit(state, target, obj)
     while True:
         try:
             revision = await state.store.create(target.key, value, found)
@@ -141,14 +123,12 @@ async def replace(
     old: Stored,
     obj: JSONObject,
     unchanged: Sequence[Stored] = (),
-    *,
-    seconds: float = 0,
 ) -> Stored | None:
     """Replace a stored object; None where another writer was faster.
 
-    An object that is being deleted, and has lost its last finalizer, is deleted.
-    ``seconds`` is that of ``pack_within_limit``, which says what is raised; beside
-    that ChangedError, where one of the ``unchanged`` was written since.
+    An object that is being deleted, and has lost its last finalizer, is deleted. Raises
+    what ``pack_within_limit`` raises, and ChangedError where one of the ``unchanged``
+    was written since.
     """
     if not target.is_parent and is_deletion_finished(obj):
         deleted = await delete(state, target, old, unchanged)
@@ -159,7 +139,7 @@ async def replace(
             state.terminating.put_nowait(parent)
         return Stored(old.key, pack(obj, target.resource), deleted.revision)
     # A compare-and-swap: the write fails if the object was written since it was read.
-    value = await pack_within_limit(state, target, obj, old.value, seconds=seconds)
+    value = pack_within_limit(state, target, obj, old.value)
     revision = await state.store.swap(target.key, value, old.revision, unchanged)
     if revision is None:
         _count_conflict(state, target)
