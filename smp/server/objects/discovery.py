@@ -140,9 +140,9 @@ def api_resources(resources: Resources, group: str, version: str) -> JSONObject:
         raise UnknownResourceError(f"version {group_version} not found")
     listed: list[JSON] = []
     for resource in served:
+        subresources = resource.subresources.values()
         listed.append(_list_resource(resource, resource))
-        for subresource in resource.subresources.values():
-            listed.append(_list_resource(resource, subresource))
+        listed += [_list_resource(resource, each) for each in subresources]
     return {
         "kind": "APIResourceList",
         "apiVersion": "v1",
