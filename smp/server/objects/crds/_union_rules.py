@@ -20,7 +20,7 @@ for each problem, because the objects of the definition would be refused otherwi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -35,119 +35,41 @@ from smp.server.errors import forbidden, invalid, require
 from smp.unions import PROFILES
 from smp.violations import Violation, unsupported
 
-BY_VALUE: Final = "fieldMembers"
+UNIONS: Final = "x-kubernetes-unions"
+_JSON_SCHEMA: Final = (
+    "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
+)
+_BY_VALUE: Final = "fieldMembers"
 _LISTED: Final = "fields"
 _MEMBERS: Final = "members"
 # In the order of precedence, for a union that is written in two shapes at once.
-SHAPES: Final = (
-    BY_VALUE,
+_SHAPES: Final = (
+    _BY_VALUE,
     _LISTED,
     _MEMBERS,
     "fields-to-discriminateBy",
     "fields-to-discriminator-value",
 )
+# The type of each facet of a union beside its members and its discriminator.
+_FACETS: Final = {
+    "exactly_one": "boolean",
+    "required": "boolean",
+    "empty": "array",
+    "none": "array",
+    "default": "string",
+    "profile": "string",
+    "source": "string",
+}
+_ONE_UNION: Final = "must be in one union only"
 
 
-class Member(msgspec.Struct, frozen=True):
+class _Member(msgspec.Struct, frozen=True):
     """A field that a union names, and the value that selects it, each with its path."""
 
     name: str
     path: Path
     value: str
     value_path: Path
-
-
-class Members:
-    """The members of a union that are well-formed; ``problems`` has the others."""
-
-    def __init__(self, published: JSON, shape: str, path: Path) -> None:
-        self.well_formed: list[Member] = []
-        self.problems: list[Violation] = []
-        expected = "array" if shape == _LISTED else "object"
-        if type_name(published) != expected:
-            self.problems.append(_wrong_type(path, published, expected))
-        # structured-merge-diff: [{"fieldName": FIELD, "discriminatorValue": VALUE}]
-        for index, facets in enumerate(as_list(published)):
-            at = path / index
-            name = self._text(facets, "fieldName", at)
-            value = self._text(facets, "discriminatorValue", at, default=name)
-            at_value = at / "discriminatorValue"
-            self.well_formed.append(Member(name, at / "fieldName", value, at_value))
-        for key, facets in as_object(published).items():
-            at = path / Key(key)
-            # KEP-1027: {VALUE: {"name": FIELD, "optional": BOOL} | null}, where null
-            # selects no member.
-            if shape == BY_VALUE and facets is not None:
-                name = self._text(facets, "name", at)
-                self.problems += _flag_problems(facets, ("optional",), at)
-                self.well_formed.append(Member(name, at / "name", key, at))
-            elif shape != BY_VALUE and isinstance(facets, str):
-                self.well_formed.append(Member(key, at, facets, at))
-            elif shape != BY_VALUE:
-                # An object with the value beside the name of the field.
-                facet = "value" if shape == _MEMBERS else "discriminatorValue"
-                value = self._text(facets, facet, at, default=key)
-                flags = ("optional", "empty_is_unset")
-                self.problems += _flag_problems(facets, flags, at)
-                self.well_formed.append(Member(key, at, value, at / facet))
-        # A name that is missing is a problem already.
-        self.well_formed = [member for member in self.well_formed if member.name]
-        if not self.well_formed and not self.problems:
-            self.problems.append(require(path, "must name at least one field"))
-
-    def _text(
-        self, facets: JSON, name: str, path: Path, default: str | None = None
-    ) -> str:
-        """Return a text of a member, or the empty string; without default, required."""
-        if not isinstance(facets, dict):
-            problem = _wrong_type(path, facets, "object")
-            if problem not in self.problems:
-                self.problems.append(problem)
-            return ""
-        value = facets.get(name, default)
-        if value is None or (value == "" and default is None):
-            self.problems.append(require(path / name))
-        elif not isinstance(value, str):
-            self.problems.append(_wrong_type(path / name, value, "string"))
-        return value if isinstance(value, str) else ""
-
-
-def facet_problems(union: JSONObject, path: Path) -> Iterator[Violation]:
-    """Yield what is wrong with a union beside its members and its discriminator."""
-    yield from _flag_problems(union, ("exactly_one", "required"), path)
-    for name in ("empty", "none"):
-        values = union.get(name, [])
-        if not isinstance(values, list):
-            yield _wrong_type(path / name, values, "array")
-            continue
-        for index, value in enumerate(values):
-            if not isinstance(value, str):
-                yield _wrong_type(path / name / index, value, "string")
-    for name in ("default", "profile", "source"):
-        text = union.get(name, "")
-        if not isinstance(text, str):
-            yield _wrong_type(path / name, text, "string")
-        elif name == "profile" and text and text not in PROFILES:
-            yield unsupported(path / name, text, PROFILES)
-
-
-def _flag_problems(
-    facets: JSON, names: tuple[str, ...], path: Path
-) -> Iterator[Violation]:
-    for name in names:
-        flag = as_object(facets).get(name, False)
-        if not isinstance(flag, bool):
-            yield _wrong_type(path / name, flag, "boolean")
-
-
-def _wrong_type(path: Path, value: JSON, expected: str) -> Violation:
-    return invalid(path, value, f"must be of type {expected}, not {type_name(value)}")
-
-
-UNIONS: Final = "x-kubernetes-unions"
-_JSON_SCHEMA: Final = (
-    "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
-)
 
 
 def union_problems(schema: JSON, path: Path) -> Iterator[Violation]:
@@ -221,13 +143,13 @@ def _misplaced(path: Path) -> Violation:
 class _ObjectCheck:
     """Reads the unions of one object, and collects what is wrong with them.
 
-    ``members`` are the fields that are members, ``_selected`` the discriminators and
+    ``_members`` are the fields that are members, ``_selected`` the discriminators and
     the members that a discriminator selects.
     """
 
     def __init__(self, schema: JSONObject, path: Path) -> None:
         self.problems: list[Violation] = []
-        self.members: set[str] = set()
+        self._members: set[str] = set()
         self._selected: set[str] = set()
         self._schema = schema
         self._path = path
@@ -236,13 +158,11 @@ class _ObjectCheck:
     def run(self) -> None:
         """Read the list of unions on the object, and those on its properties."""
         if self._schema.get("type") == "object" and UNIONS in self._schema:
-            published = self._schema[UNIONS]
-            if isinstance(published, list):
-                for index, union in enumerate(published):
-                    self._union(union, self._path / UNIONS / index, "")
-            else:
-                problem = "must be a list on an object"
-                self._invalid(self._path / UNIONS, published, problem)
+            published, path = self._schema[UNIONS], self._path / UNIONS
+            if not isinstance(published, list):
+                self._invalid(path, published, "must be a list on an object")
+            for index, union in enumerate(as_list(published)):
+                self._read_union(union, path / index, "")
         for name, node in self._properties.items():
             property_ = as_object(node)
             # The list on a property that is an object has the unions of that object.
@@ -255,47 +175,48 @@ class _ObjectCheck:
             elif isinstance(published, list):
                 # KEP-1027, OpenAPI: "a list of unions", on the discriminator.
                 for index, union in enumerate(published):
-                    self._union(union, path / UNIONS / index, name)
+                    self._read_union(union, path / UNIONS / index, name)
             else:
-                self._union(published, path / UNIONS, name)
+                self._read_union(published, path / UNIONS, name)
 
-    def _union(self, union: JSON, path: Path, property_: str) -> None:
+    def _read_union(self, union: JSON, path: Path, property_: str) -> None:
         """Read one union; ``property_`` is the one that it is attached to, if any."""
         if not isinstance(union, dict):
-            problem = f"must be of type object, not {type_name(union)}"
-            self._invalid(path, union, problem)
+            self._check_type(path, union, "object")
             return
-        discriminator = self._discriminator(union, path, property_)
-        shapes = [shape for shape in SHAPES if shape in union]
-        if not shapes:
-            problem = f"must name its members in one of {', '.join(SHAPES)}"
+        discriminator = self._read_discriminator(union, path, property_)
+        shape = next((shape for shape in _SHAPES if shape in union), "")
+        if not shape:
+            problem = f"must name its members in one of {', '.join(_SHAPES)}"
             self.problems.append(require(path, problem))
             return
-        shape = shapes[0]
-        if shape == BY_VALUE and union.get("discriminator", property_) == "":
-            problem = f"must be the field that has the values of {BY_VALUE}"
+        if shape == _BY_VALUE and union.get("discriminator", property_) == "":
+            problem = f"must be the field that has the values of {_BY_VALUE}"
             self.problems.append(require(path / "discriminator", problem))
-        members = Members(union[shape], shape, path / shape)
-        self.problems += members.problems
-        self._check_members(members.well_formed, discriminator)
-        self.problems += facet_problems(union, path)
+        before = len(self.problems)
+        members = self._read_members(union[shape], shape, path / shape)
+        is_well_formed = len(self.problems) == before
+        if not members and is_well_formed:
+            problem = "must name at least one field"
+            self.problems.append(require(path / shape, problem))
+        self._check_members(members, discriminator)
+        self._check_facets(union, _FACETS, path)
         # fieldMembers has all values. Against an enum alone, the default was checked
         # with the schema.
         property_schema = as_object(self._properties.get(discriminator))
         default = property_schema.get("default")
-        if shape == BY_VALUE and isinstance(default, str) and not members.problems:
+        if shape == _BY_VALUE and isinstance(default, str) and is_well_formed:
             values = [*as_object(union[shape]), *as_list(property_schema.get("enum"))]
             if default not in values:
                 at_default = self._path / "properties" / Key(discriminator) / "default"
                 self.problems.append(unsupported(at_default, default, values))
 
-    def _discriminator(self, union: JSONObject, path: Path, property_: str) -> str:
+    def _read_discriminator(self, union: JSONObject, path: Path, property_: str) -> str:
         """Return the discriminator, or the empty string where there is none."""
         stated = union.get("discriminator", property_)
         path = path / "discriminator" if "discriminator" in union else path
         if not isinstance(stated, str):
-            problem = f"must be of type string, not {type_name(stated)}"
-            self._invalid(path, stated, problem)
+            self._check_type(path, stated, "string")
             return ""
         if property_ and stated != property_:
             problem = "must be the property that the union is attached to"
@@ -311,12 +232,74 @@ class _ObjectCheck:
             at_type = self._path / "properties" / Key(stated) / "type"
             self._invalid(at_type, type_, "must be string for a discriminator")
         # A discriminator belongs to one union.
-        if stated in self._selected or stated in self.members:
-            self._invalid(path, stated, "must be in one union only")
+        if stated in self._selected or stated in self._members:
+            self._invalid(path, stated, _ONE_UNION)
         self._selected.add(stated)
         return stated
 
-    def _check_members(self, members: list[Member], discriminator: str) -> None:
+    def _read_members(self, published: JSON, shape: str, path: Path) -> list[_Member]:
+        """Return the members of a union that have names."""
+        self._check_type(path, published, "array" if shape == _LISTED else "object")
+        members: list[_Member] = []
+        # structured-merge-diff: [{"fieldName": FIELD, "discriminatorValue": VALUE}]
+        for index, facets in enumerate(as_list(published)):
+            at = path / index
+            name = self._read_text(facets, "fieldName", at)
+            value = self._read_text(facets, "discriminatorValue", at, default=name)
+            at_value = at / "discriminatorValue"
+            members.append(_Member(name, at / "fieldName", value, at_value))
+        for key, facets in as_object(published).items():
+            at = path / Key(key)
+            # KEP-1027: {VALUE: {"name": FIELD, "optional": BOOL} | null}, where null
+            # selects no member.
+            if shape == _BY_VALUE and facets is not None:
+                name = self._read_text(facets, "name", at)
+                self._check_facets(facets, {"optional": "boolean"}, at)
+                members.append(_Member(name, at / "name", key, at))
+            elif shape != _BY_VALUE and isinstance(facets, str):
+                members.append(_Member(key, at, facets, at))
+            elif shape != _BY_VALUE:
+                # An object with the value beside the name of the field.
+                facet = "value" if shape == _MEMBERS else "discriminatorValue"
+                value = self._read_text(facets, facet, at, default=key)
+                flags = dict.fromkeys(("optional", "empty_is_unset"), "boolean")
+                self._check_facets(facets, flags, at)
+                members.append(_Member(key, at, value, at / facet))
+        # A name that is missing is a problem already.
+        return [member for member in members if member.name]
+
+    def _read_text(
+        self, facets: JSON, name: str, path: Path, default: str | None = None
+    ) -> str:
+        """Return a text of a member, or the empty string; without default, required."""
+        if not isinstance(facets, dict):
+            # It is read twice, and wrong once.
+            if default is None or path.steps[-1] == Key(default):
+                self._check_type(path, facets, "object")
+            return ""
+        value = facets.get(name, default)
+        if value is None or (value == "" and default is None):
+            self.problems.append(require(path / name))
+        else:
+            self._check_type(path / name, value, "string")
+        return value if isinstance(value, str) else ""
+
+    def _check_facets(self, facets: JSON, types: Mapping[str, str], path: Path) -> None:
+        for name, expected in types.items():
+            value = as_object(facets).get(name)
+            if name not in as_object(facets):
+                continue
+            self._check_type(path / name, value, expected)
+            for index, element in enumerate(as_list(value)):
+                self._check_type(path / name / index, element, "string")
+            if (
+                name == "profile"
+                and isinstance(value, str)
+                and value not in ("", *PROFILES)
+            ):
+                self.problems.append(unsupported(path / name, value, PROFILES))
+
+    def _check_members(self, members: list[_Member], discriminator: str) -> None:
         """Check that each member can be set, be absent, and be selected."""
         seen: set[str] = set()
         values: set[str] = set()
@@ -338,8 +321,8 @@ class _ObjectCheck:
                 self._invalid(path, name, "must be a member once")
             # Two unions without discriminators may share a member, which then excludes
             # the others of both (Kubernetes' NetworkPolicyPeer).
-            elif name in self._selected or (discriminator and name in self.members):
-                self._invalid(path, name, "must be in one union only")
+            elif name in self._selected or (discriminator and name in self._members):
+                self._invalid(path, name, _ONE_UNION)
             seen.add(name)
             if discriminator and enum and member.value not in enum:
                 self.problems.append(unsupported(member.value_path, member.value, enum))
@@ -347,9 +330,14 @@ class _ObjectCheck:
                 problem = "must select one member only"
                 self._invalid(member.value_path, member.value, problem)
             values.add(member.value)
-        self.members |= seen
+        self._members |= seen
         if discriminator:
             self._selected |= seen
+
+    def _check_type(self, path: Path, value: JSON, expected: str) -> None:
+        if type_name(value) != expected:
+            problem = f"must be of type {expected}, not {type_name(value)}"
+            self._invalid(path, value, problem)
 
     def _invalid(self, path: Path, value: JSON, problem: str) -> None:
         self.problems.append(invalid(path, value, problem))
