@@ -71,6 +71,8 @@ MODULES = (
     "smp/validation/_selector_checks.py",
     "smp/validation/_pod_checks.py",
     "smp/validation/_network_checks.py",
+    "smp/validation/_job_checks.py",
+    "smp/validation/_content_checks.py",
     "smp/validation/_rule.py",
     "smp/custom_resources/_schema_node.py",
     "smp/custom_resources/_structure.py",

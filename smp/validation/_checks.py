@@ -5,6 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
+from smp.validation._content_checks import (
+    certificate_request,
+    json_secret,
+)
+from smp.validation._job_checks import (
+    exit_codes,
+    failure_rules,
+    success_rules,
+)
 from smp.validation._judged import Judged
 from smp.validation._metadata_checks import (
     owner_references,
@@ -15,26 +24,44 @@ from smp.validation._metadata_checks import (
 from smp.validation._network_checks import (
     ingress_path,
     ingress_spec,
+    inner_ranges,
     node_ports,
+    numeric_port,
+    one_per_family,
     port_names,
+    typed_addresses,
     unique_ports,
 )
 from smp.validation._pod_checks import (
     check_mounted_volumes,
+    claimed_names,
+    container_fields,
+    container_values,
     host_ports,
     init_containers,
+    mounts_and_devices,
     pod_field,
+    pod_resources,
+    privileged_mounts,
+    projected_paths,
+    resource_field,
     same_host_ports,
+    sleeps,
     unique_init_names,
     unique_mount_paths,
 )
 from smp.validation._quantity_checks import (
     amounts,
+    amounts_below,
+    forbid_negative,
+    huge_pages,
     not_negative,
     positive,
     quantity_not_negative,
+    ratios,
     require_capacity,
     require_quantity,
+    whole_amounts,
     within_limits,
     within_size,
 )
@@ -52,6 +79,7 @@ from smp.validation._value_checks import (
     apart,
     api_group,
     at_most,
+    disjoint,
     distinct,
     forbidden,
     greater,
@@ -62,17 +90,23 @@ from smp.validation._value_checks import (
     key_formats,
     keys_apart,
     missing,
+    needs,
+    no_empty_key,
     not_greater,
     not_less,
     one_of,
+    one_value,
     port_or_name,
     refuse_empty,
     refused,
+    repeated,
     require,
     require_any,
+    star_apart,
     supported,
     text_format,
     unique,
+    unique_together,
     wrong,
 )
 
@@ -135,6 +169,36 @@ CHECKS: Final[Mapping[str, Check]] = {
     "unique-ports": unique_ports,
     "valid-selector": valid_selector,
     "wrong": wrong,
+    "amounts-below": amounts_below,
+    "certificate-request": certificate_request,
+    "claimed": claimed_names,
+    "container-fields": container_fields,
+    "container-values": container_values,
+    "disjoint": disjoint,
+    "exit-codes": exit_codes,
+    "failure-rules": failure_rules,
+    "huge-pages": huge_pages,
+    "inner-ranges": inner_ranges,
+    "json-secret": json_secret,
+    "mounts-and-devices": mounts_and_devices,
+    "needs": needs,
+    "no-empty-key": no_empty_key,
+    "negative": forbid_negative,
+    "node-fields": one_value,
+    "numeric-port": numeric_port,
+    "one-per-family": one_per_family,
+    "pod-resources": pod_resources,
+    "privileged-mounts": privileged_mounts,
+    "projected-paths": projected_paths,
+    "ratios": ratios,
+    "repeated": repeated,
+    "resource-field": resource_field,
+    "sleeps": sleeps,
+    "star-apart": star_apart,
+    "success-rules": success_rules,
+    "typed-addresses": typed_addresses,
+    "unique-together": unique_together,
+    "whole": whole_amounts,
 }
 
 # The rules that judge a value that is absent; the others find nothing wrong with it.
@@ -142,6 +206,7 @@ JUDGE_ABSENT: Final = frozenset(
     {
         "any-of",
         "api-group",
+        "certificate-request",
         "expression-values",
         "ingress-path",
         "ingress-spec",

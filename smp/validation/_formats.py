@@ -53,6 +53,12 @@ _RESOURCES: Final = _CONTAINER_RESOURCES.union(
 )
 _LIMIT_TYPES: Final = ("Pod", "Container", "PersistentVolumeClaim")
 _PATH: Final = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
+_IDENTIFIER: Final = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
+_RESERVED: Final = frozenset({"true", "false", "null", "in"})
+_ISCSI: Final = re.compile(
+    r"iqn\.\d{4}-\d{2}\.[-.a-zA-Z0-9]+(:[^,;*&$|\s]+)?"
+    r"|eui\.[a-zA-Z0-9]{16}|naa\.[a-zA-Z0-9]{32}"
+)
 
 
 def port_name(text: str) -> str:
@@ -283,6 +289,29 @@ def priority_class(text: str) -> str:
     )
 
 
+def relative_path(text: str) -> str:
+    """Check that a path begins with no slash (Go: validateLocalDescendingPath)."""
+    return "must be a relative path" if text.startswith("/") else ""
+
+
+def one_line(text: str) -> str:
+    """Refuse line breaks (Go: admissionregistration validateValidation)."""
+    return "must not contain line breaks" if "\n" in text or "\r" in text else ""
+
+
+def identifier(text: str) -> str:
+    """Check the name of a variable (Go: admissionregistration validateVariable)."""
+    is_valid = _IDENTIFIER.fullmatch(text) and text not in _RESERVED
+    return "" if is_valid else "must be a valid CEL identifier"
+
+
+def iscsi_name(text: str) -> str:
+    """Check the name of a target (Go: core validateISCSIVolumeSource)."""
+    if not text.startswith(("iqn", "eui", "naa")):
+        return "must be valid format starting with iqn, eui, or naa"
+    return "" if _ISCSI.fullmatch(text) else "must be valid format"
+
+
 FORMATS: Final[Mapping[str, names.Rule]] = {
     "absolute-path": absolute_path,
     "annotation-key": names.annotation_key,
@@ -300,19 +329,23 @@ FORMATS: Final[Mapping[str, names.Rule]] = {
     "header": header_name,
     "host": host,
     "https-url": https_url,
+    "identifier": identifier,
     "ip": ip_address,
+    "iscsi": iscsi_name,
     "label-key": names.label_key,
     "label-value": names.label_value,
     "limit-type": limit_type,
     "no-backsteps": backsteps,
     "no-blanks": no_blanks,
     "not-ip": not_ip,
+    "one-line": one_line,
     "path-segment": names.path_segment,
     "port-name": port_name,
     "priority-class": priority_class,
     "qualified-finalizer": qualify_finalizer,
     "qualified-name": qualified_name,
     "quota-resource": quota_resource,
+    "relative-path": relative_path,
     "resource": resource_name,
     "sysctl": sysctl,
     "time-zone": time_zone,

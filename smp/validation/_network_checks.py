@@ -5,12 +5,18 @@ This module is compiled with mypyc (hatch_build.py).
 
 from __future__ import annotations
 
+import ipaddress
+from typing import Final
+
+from smp._values import names
 from smp._values.values import (
     ABSENT,
     JSONObject,
+    as_list,
     as_text,
     printed,
 )
+from smp.validation._formats import ip_address
 from smp.validation._judged import (
     Judged,
     elements,
@@ -87,3 +93,59 @@ def ingress_path(judged: Judged) -> None:
         for part in ("/..", "/."):
             if path.endswith(part):
                 judged.invalid(path, f"cannot end with '{part}'")
+
+
+# Of an address for an EndpointSlice, by the type of its addresses.
+_FAMILIES: Final = {"IPv4": 4, "IPv6": 6}
+
+
+def numeric_port(judged: Judged) -> None:
+    """Refuse the end of a range that begins with the name of a port."""
+    if isinstance(judged.obj.get("port"), str) and judged.value:
+        judged.invalid(judged.value, judged.row.message)
+
+
+def inner_ranges(judged: Judged) -> None:
+    """Require ranges that are strict parts of that in the field ``key``.
+
+    Go: networking ValidateIPBlock.
+    """
+    try:
+        text = as_text(judged.obj.get(judged.row.key))
+        outer = ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return
+    for index, part in enumerate(as_list(judged.value)):
+        try:
+            inner = ipaddress.ip_network(as_text(part), strict=False)
+        except ValueError:
+            continue
+        is_part = inner.version == outer.version and inner.prefixlen > outer.prefixlen
+        if not is_part or inner.network_address not in outer:
+            judged.invalid(part, judged.row.message, index)
+
+
+def one_per_family(judged: Judged) -> None:
+    """Refuse more than one range for each family (Go: core ValidateNode)."""
+    texts = as_list(judged.value)
+    families = [":" in as_text(text) for text in texts]
+    if len(texts) > len(set(families)):
+        judged.invalid([*texts], judged.row.message)
+
+
+def typed_addresses(judged: Judged) -> None:
+    """Check the addresses of endpoints (Go: discovery validateEndpoints)."""
+    type_ = judged.obj.get("addressType")
+    for index, endpoint in enumerate(elements(judged)):
+        for number, listed in enumerate(as_list(endpoint.get("addresses"))):
+            text = as_text(listed)
+            problem = ""
+            if type_ == "FQDN":
+                problem = names.subdomain(text)
+            elif type_ in _FAMILIES:
+                problem = ip_address(text)
+                is_v6 = ":" in text
+                if not problem and is_v6 != (type_ == "IPv6"):
+                    problem = f"must be an {type_} address"
+            if problem:
+                judged.invalid(text, problem, index, "addresses", number)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from smp._values.names import label_key_problems
+from smp._values.quantities import read_quantity
 from smp._values.values import (
     ABSENT,
     JSON,
@@ -15,7 +17,7 @@ from smp._values.values import (
     as_object,
     as_text,
 )
-from smp.paths import Path
+from smp.paths import Key, Path, Step
 from smp.validation._formats import FORMATS
 from smp.validation._judged import (
     Judged,
@@ -169,6 +171,12 @@ def pod_field(judged: Judged) -> None:
     if subscripted:
         if subscripted[1] not in ("metadata.annotations", "metadata.labels"):
             problem = "field label does not support subscript"
+        else:
+            key = subscripted[2]
+            if subscripted[1] == "metadata.annotations":
+                key = key.lower()
+            for wrong in label_key_problems(key):
+                judged.invalid(key, wrong)
     elif path not in supported and path not in _KNOWN_TO_CONVERT:
         problem = "field label not supported"
     elif path and path not in supported and path != "spec.host":
@@ -176,3 +184,146 @@ def pod_field(judged: Judged) -> None:
         judged.found.append(unsupported(Path(judged.steps), path, values))
     if path and problem:
         judged.invalid(path, f"error converting fieldPath: {problem}: {path}")
+
+
+# Seconds that a Pod has to end where it does not say.
+_GRACE: Final = 30
+_POD_RESOURCES: Final = ("cpu", "memory")
+_FIELD_RESOURCES: Final = (
+    *("limits.cpu", "limits.ephemeral-storage", "limits.memory"),
+    *("requests.cpu", "requests.ephemeral-storage", "requests.memory"),
+)
+_CPU_DIVISORS: Final = ("1m", "1", "0")
+
+
+def sleeps(judged: Judged) -> None:
+    """Refuse a hook that sleeps longer than the Pod has to end.
+
+    Go: core validateSleepAction.
+    """
+    grace = judged.obj.get("terminationGracePeriodSeconds", _GRACE)
+    most = grace if isinstance(grace, int) else _GRACE
+    for index, container in enumerate(elements(judged)):
+        for hook in ("postStart", "preStop"):
+            seconds = at(container, ("lifecycle", hook, "sleep", "seconds"))
+            if isinstance(seconds, int) and not 0 <= seconds <= most:
+                message = (
+                    "must be non-negative and less than terminationGracePeriodSeconds"
+                    f" ({most})"
+                )
+                below = (index, "lifecycle", hook, "sleep")
+                judged.invalid(seconds, message, *below)
+
+
+def container_fields(judged: Judged) -> None:
+    """Forbid the fields ``values`` of containers."""
+    for index, container in enumerate(elements(judged)):
+        for path in judged.row.values:
+            steps = (*path.split("."),)
+            if at(container, steps) not in (ABSENT, None):
+                below: tuple[Step, ...] = (index, *steps)
+                judged.add("FieldValueForbidden", judged.row.message, ABSENT, below)
+
+
+def container_values(judged: Judged) -> None:
+    """Refuse containers that have one of ``values`` in the field ``key``."""
+    steps = (*judged.row.key.split("."),)
+    for index, container in enumerate(elements(judged)):
+        value = at(container, steps)
+        if value in judged.row.values:
+            judged.invalid(value, judged.row.message, index, *steps)
+
+
+def claimed_names(judged: Judged) -> None:
+    """Require that the claims of containers are those of the Pod.
+
+    Go: core validateResourceClaimNames.
+    """
+    claims = as_list(judged.obj.get("resourceClaims"))
+    known = [as_object(claim).get("name") for claim in claims]
+    for index, container in enumerate(elements(judged)):
+        asked = as_list(at(container, ("resources", "claims")))
+        for number, claim in enumerate(asked):
+            name = as_object(claim).get("name")
+            if name not in known:
+                is_empty = "" if known else " which is empty"
+                message = (
+                    f"must be one of the names in pod.spec.resourceClaims{is_empty}"
+                )
+                below = (index, "resources", "claims", number)
+                judged.add("FieldValueNotFound", message, name, below)
+
+
+def pod_resources(judged: Judged) -> None:
+    """Support the resources that a whole Pod may have (Go: pod-level resources)."""
+    for name in as_object(judged.value):
+        if name not in _POD_RESOURCES and not name.startswith("hugepages-"):
+            path = Path((*judged.steps, Key(name)))
+            values: list[JSON] = ["cpu", "hugepages-", "memory"]
+            judged.found.append(unsupported(path, name, values))
+
+
+def resource_field(judged: Judged) -> None:
+    """Support the resources of containers that a field may show, and divisors.
+
+    Go: core validateContainerResourceFieldSelector.
+    """
+    selector = as_object(judged.value)
+    resource = as_text(selector.get("resource"))
+    pages = resource.startswith(("limits.hugepages-", "requests.hugepages-"))
+    if resource and resource not in _FIELD_RESOURCES and not pages:
+        path = Path((*judged.steps, "resource"))
+        judged.found.append(unsupported(path, resource, [*_FIELD_RESOURCES]))
+    divisor = selector.get("divisor")
+    quantity = read_quantity(divisor)
+    if resource.endswith(".cpu") and quantity is not None:
+        known = [read_quantity(each) for each in _CPU_DIVISORS]
+        if not any(each is not None and each.equals(quantity) for each in known):
+            message = (
+                "only divisor's values 1m and 1 are supported with the cpu resource"
+            )
+            judged.invalid(resource, message, "divisor")
+
+
+def privileged_mounts(judged: Judged) -> None:
+    """Forbid mounts that are propagated both ways by a container without privileges.
+
+    Go: core validateMountPropagation.
+    """
+    is_privileged = at(judged.obj, ("securityContext", "privileged")) is True
+    for index, mount in enumerate(elements(judged)):
+        if mount.get("mountPropagation") == "Bidirectional" and not is_privileged:
+            below = (index, "mountPropagation")
+            judged.add("FieldValueForbidden", judged.row.message, ABSENT, below)
+
+
+def mounts_and_devices(judged: Judged) -> None:
+    """Refuse a mount that is a device as well (Go: core ValidateVolumeMounts)."""
+    devices = [as_object(each) for each in as_list(judged.obj.get("volumeDevices"))]
+    names = [device.get("name") for device in devices]
+    paths = [device.get("devicePath") for device in devices]
+    for index, mount in enumerate(elements(judged)):
+        name, path = mount.get("name"), mount.get("mountPath")
+        if name in names:
+            message = "must not already exist in volumeDevices"
+            judged.invalid(name, message, index, "name")
+        if path in paths:
+            message = "must not already exist as a path in volumeDevices"
+            judged.invalid(path, message, index, "mountPath")
+
+
+def projected_paths(judged: Judged) -> None:
+    """Refuse two projections to one path (Go: validateProjectionSources)."""
+    seen: set[str] = set()
+    for source in elements(judged):
+        paths: list[JSON] = []
+        for name in ("configMap", "secret", "downwardAPI"):
+            items = as_list(at(source, (name, "items")))
+            paths += [as_object(item).get("path") for item in items]
+        for name in ("serviceAccountToken", "clusterTrustBundle"):
+            path = at(source, (name, "path"))
+            paths += [path] if isinstance(path, str) else []
+        for path in paths:
+            if isinstance(path, str) and path in seen:
+                judged.invalid(path, "conflicting duplicate paths")
+            seen.add(as_text(path))

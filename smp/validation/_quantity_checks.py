@@ -5,7 +5,9 @@ This module is compiled with mypyc (hatch_build.py).
 
 from __future__ import annotations
 
-from smp._values.quantities import read_quantity
+from typing import Final
+
+from smp._values.quantities import DECIMAL, Quantity, read_quantity
 from smp._values.values import (
     ABSENT,
     Absent,
@@ -20,6 +22,8 @@ from smp.validation._judged import (
     sort_members,
 )
 from smp.violations import Violation
+
+_ONE: Final = Quantity(1, "1", 0, DECIMAL)
 
 
 def require_quantity(judged: Judged) -> None:
@@ -59,6 +63,67 @@ def amounts(judged: Judged) -> None:
             texts = {"value": printed(value), "other": printed(others[name])}
             message = judged.row.message.format(**texts)
             judged.invalid(printed(value), message, Key(name))
+
+
+def amounts_below(judged: Judged) -> None:
+    """Refuse quantities below those of the map in the field ``key``, as ``amounts``."""
+    others = as_object(judged.obj.get(judged.row.key))
+    for name, value in as_object(judged.value).items():
+        quantity, other = read_quantity(value), read_quantity(others.get(name))
+        if quantity is not None and other is not None and quantity.compare(other) < 0:
+            texts = {"value": printed(value), "other": printed(others[name])}
+            message = judged.row.message.format(**texts)
+            judged.invalid(printed(value), message, Key(name))
+
+
+def ratios(judged: Judged) -> None:
+    """Refuse ratios below one (Go: core ValidateLimitRange)."""
+    for name, value in as_object(judged.value).items():
+        quantity = read_quantity(value)
+        if quantity is not None and quantity.compare(_ONE) < 0:
+            text = printed(value)
+            judged.invalid(text, f"ratio {text} is less than 1", Key(name))
+
+
+def forbid_negative(judged: Judged) -> None:
+    """Forbid a quantity below zero (Go: validateEmptyDirVolumeSource)."""
+    value = judged.value
+    quantity = None if isinstance(value, Absent) else read_quantity(value)
+    if quantity is not None and quantity.sign < 0:
+        judged.add("FieldValueForbidden", judged.row.message)
+
+
+def whole_amounts(judged: Judged) -> None:
+    """Require whole numbers of resources that are counted.
+
+    These are the names ``values``, and the extended resources; huge pages are multiples
+    of their size. Go: core ValidateResourceQuantityValue, validateResourceQuantity.
+    """
+    for name, value in as_object(judged.value).items():
+        quantity, text = read_quantity(value), printed(value)
+        if quantity is None:
+            continue
+        _, slash, _ = name.partition("/")
+        is_native = "kubernetes.io/" in name
+        is_counted = name in judged.row.values or (slash and not is_native)
+        if is_counted and quantity.exponent < 0:
+            judged.invalid(text, "must be an integer", Key(name))
+        size = read_quantity(name.removeprefix("hugepages-"))
+        if name.startswith("hugepages-") and size is not None and size.sign > 0:
+            amount = int(quantity.digits or "0") * 10 ** max(quantity.exponent, 0)
+            page = int(size.digits) * 10 ** max(size.exponent, 0)
+            if quantity.exponent < 0 or amount % page or quantity.sign <= 0:
+                message = f"{text} is not positive integer multiple of {name}"
+                judged.invalid(text, message, Key(name))
+
+
+def huge_pages(judged: Judged) -> None:
+    """Forbid huge pages without cpu or memory (Go: validateResourceRequirements)."""
+    resources = as_object(judged.value)
+    names = {*as_object(resources.get("limits")), *as_object(resources.get("requests"))}
+    has_pages = any(name.startswith("hugepages-") for name in names)
+    if has_pages and not names & {"cpu", "memory"}:
+        judged.add("FieldValueForbidden", judged.row.message)
 
 
 def positive(judged: Judged) -> None:

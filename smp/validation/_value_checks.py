@@ -201,7 +201,9 @@ def api_group(judged: Judged) -> None:
     """Require an apiVersion with a group (Go: autoscaling ValidateAPIVersion)."""
     text = as_text(judged.value)
     # Go: schema.ParseGroupVersion: the version alone is that of the core group.
-    if "/" not in text:
+    if text.count("/") > 1:
+        judged.invalid(text, f"unexpected GroupVersion string: {text}")
+    elif "/" not in text:
         judged.invalid(text, judged.row.message)
 
 
@@ -266,7 +268,7 @@ def not_greater(judged: Judged) -> None:
     """Require that the value is not greater than that of the field ``key``."""
     value, other = judged.value, judged.obj.get(judged.row.key)
     if isinstance(value, int) and isinstance(other, int) and value > other:
-        judged.invalid(value, judged.row.message)
+        judged.invalid(value, judged.row.message.replace("{other}", str(other)))
 
 
 def not_less(judged: Judged) -> None:
@@ -327,3 +329,76 @@ def joined_name(judged: Judged) -> None:
     name = ".".join(parts)
     if not is_missing(judged.value) and judged.value != name:
         judged.invalid(judged.value, judged.row.message.replace("{name}", f'"{name}"'))
+
+
+def repeated(judged: Judged) -> None:
+    """Refuse a text that is in the list before, as a duplicate."""
+    texts = as_list(judged.value)
+    for index, text in enumerate(texts):
+        if text in texts[:index]:
+            judged.add("FieldValueDuplicate", "", text, (index,))
+
+
+def unique_together(judged: Judged) -> None:
+    """Refuse elements that have the same values in all of the fields ``values``.
+
+    An absent field is empty, and counts.
+    """
+    seen: set[str] = set()
+    for index, element in enumerate(elements(judged)):
+        names = [as_text(element.get(name)) for name in judged.row.values]
+        text = ", ".join(names)
+        if text in seen:
+            shown = f"{{{text}}}" if len(names) > 1 else text
+            below: tuple[Step, ...] = (index,)
+            if len(names) == 1:
+                below = (index, judged.row.values[0])
+            judged.add("FieldValueDuplicate", judged.row.message, shown, below)
+        seen.add(text)
+
+
+def needs(judged: Judged) -> None:
+    """Forbid a value where the field ``key`` of the object is not set."""
+    if as_list(judged.value) and judged.obj.get(judged.row.key) is None:
+        judged.add("FieldValueForbidden", judged.row.message)
+
+
+def disjoint(judged: Judged) -> None:
+    """Refuse a text that is in the list of the field ``key`` as well."""
+    others = as_list(judged.obj.get(judged.row.key))
+    for index, text in enumerate(as_list(judged.value)):
+        if text in others:
+            judged.invalid(text, judged.row.message, index)
+
+
+def one_value(judged: Judged) -> None:
+    """Require one value, of one field of nodes (Go: ValidateNodeFieldSelector...)."""
+    for index, element in enumerate(elements(judged)):
+        operator, values = element.get("operator"), as_list(element.get("values"))
+        if operator in ("In", "NotIn") and len(values) != 1:
+            judged.required(
+                "must be only one value when `operator` is 'In' or 'NotIn' for node"
+                " field selector",
+                index,
+                "values",
+            )
+        elif operator not in ("In", "NotIn"):
+            message = "not a valid selector operator"
+            judged.invalid(operator, message, index, "operator")
+        if element.get("key") not in judged.row.values:
+            message = "not a valid field selector key"
+            judged.invalid(element.get("key"), message, index, "key")
+
+
+def star_apart(judged: Judged) -> None:
+    """Refuse "*" beside resources that are no subresources (Go: validateResources)."""
+    texts = [as_text(text) for text in as_list(judged.value)]
+    whole = [text for text in texts if "/" not in text]
+    if "*" in whole and len(whole) > 1:
+        judged.invalid([*texts], judged.row.message)
+
+
+def no_empty_key(judged: Judged) -> None:
+    """Refuse a map with an empty key (Go: storage validateParameters)."""
+    if "" in as_object(judged.value):
+        judged.invalid("", judged.row.message)

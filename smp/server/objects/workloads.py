@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
 from smp._values.quantities import Quantity, read_quantity
 from smp._values.values import JSON, JSONObject, as_object, same
+from smp.handler import ForbiddenError
+from smp.paths import Path
+from smp.server.errors import forbidden
 from smp.server.objects.fields import objects_in, value_at
 from smp.server.objects.metadata import metadata_of, set_metadata, timestamp
+from smp.violations import Violation
 
 # Go: plugin/pkg/admission/defaulttolerationseconds.
 _CONDITIONS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
@@ -56,13 +61,33 @@ def _tolerates(toleration: JSONObject, key: str) -> bool:
 
 
 def set_priority(pod: JSONObject, priority: JSONObject) -> JSONObject:
-    """Return a Pod with the value and the policy of a PriorityClass, or of none."""
+    """Return a Pod with the value and the policy of a PriorityClass, or of none.
+
+    Raises ForbiddenError where the Pod has others (Go: plugin/pkg/admission/priority).
+    """
     spec = {**as_object(pod.get("spec"))}
-    # What a client sets is the value that the class has, or is refused in a cluster.
-    spec.setdefault("priority", priority.get("value", 0))
+    value = priority.get("value", 0)
     policy = priority.get("preemptionPolicy", "PreemptLowerPriority")
-    spec.setdefault("preemptionPolicy", policy)
+    if spec.setdefault("priority", value) != value:
+        raise ForbiddenError(
+            f"the integer value of priority ({spec['priority']}) must not be provided"
+            f" in pod spec; priority admission controller computed {value} from the"
+            " given PriorityClass name"
+        )
+    if spec.setdefault("preemptionPolicy", policy) != policy:
+        raise ForbiddenError(
+            f"the string value of PreemptionPolicy ({spec['preemptionPolicy']}) must"
+            f" not be provided in pod spec; priority admission controller computed"
+            f" {policy} from the given PriorityClass name"
+        )
     return {**pod, "spec": spec}
+
+
+def find_unmade(pod: JSONObject) -> Iterator[Violation]:
+    """Yield what a new Pod cannot have yet (Go: core ValidatePodCreate)."""
+    if as_object(pod.get("spec")).get("ephemeralContainers"):
+        path = Path(("spec", "ephemeralContainers"))
+        yield forbidden(path, "cannot be set on create")
 
 
 def add_gated_condition(pod: JSONObject, now: datetime) -> JSONObject:

@@ -46,6 +46,7 @@ async def completed(
                 raise_invalid(service_addresses.find_unserved(obj))
             return await _service(state, target, obj)
         case ("", "pods") if is_new:
+            raise_invalid(workloads.find_unmade(obj))
             await _check_runtime_class(state, obj)
             obj = workloads.set_priority(obj, await _priority(state, obj))
             obj = workloads.add_gated_condition(obj, state.admission_context().now)

@@ -1,0 +1,82 @@
+"""The rules about Jobs: how they fail and succeed.
+
+Go: k8s.io/kubernetes, pkg/apis/batch/validation/validation.go.
+
+This module is compiled with mypyc (hatch_build.py).
+"""
+
+from __future__ import annotations
+
+from smp._values.values import JSON, as_list, as_object, as_text
+from smp.validation._judged import Judged, at, elements
+
+
+def exit_codes(judged: Judged) -> None:
+    """Require ordered codes, and none that is success to fail by.
+
+    Go: validatePodFailurePolicyRuleOnExitCodes.
+    """
+    codes = as_list(judged.value)
+    numbers = [code for code in codes if isinstance(code, int)]
+    if numbers != sorted(numbers):
+        judged.invalid([*codes], "must be ordered")
+    if judged.obj.get("operator") == "In" and 0 in numbers:
+        index = codes.index(0)
+        judged.invalid(0, "must not be 0 for the In operator", index)
+
+
+def failure_rules(judged: Judged) -> None:
+    """Check the rules against the rest of a Job (Go: validatePodFailurePolicyRule)."""
+    containers: list[JSON] = []
+    for member in ("containers", "initContainers"):
+        listed = as_list(at(judged.obj, ("template", "spec", member)))
+        containers += [as_object(each).get("name") for each in listed]
+    for index, rule in enumerate(elements(judged)):
+        has_limit = judged.obj.get("backoffLimitPerIndex") is not None
+        if rule.get("action") == "FailIndex" and not has_limit:
+            message = "requires the backoffLimitPerIndex to be set"
+            judged.invalid("FailIndex", message, index, "action")
+        name = at(rule, ("onExitCodes", "containerName"))
+        if isinstance(name, str) and name not in containers:
+            message = (
+                "must be one of the container or initContainer names in the pod"
+                " template"
+            )
+            judged.invalid(name, message, index, "onExitCodes", "containerName")
+
+
+def success_rules(judged: Judged) -> None:
+    """Check the rules against the completions (Go: validateSuccessPolicyRule)."""
+    completions = judged.obj.get("completions")
+    if not isinstance(completions, int):
+        return
+    for index, rule in enumerate(elements(judged)):
+        count, text = rule.get("succeededCount"), rule.get("succeededIndexes")
+        if isinstance(count, int) and count > completions:
+            message = (
+                f"must be less than or equal to {completions} (the number of specified"
+                " completions)"
+            )
+            judged.invalid(count, message, index, "succeededCount")
+        problem = _problem_of_indexes(as_text(text), completions)
+        if problem:
+            message = f"error parsing succeededIndexes: {problem}"
+            judged.invalid(text, message, index, "succeededIndexes")
+
+
+def _problem_of_indexes(text: str, completions: int) -> str:
+    """Return what is wrong with indexes such as 1,3-5 (Go: validateIndexesFormat)."""
+    last = -1
+    for interval in text.split(",") if text else ():
+        limits = interval.split("-")
+        if len(limits) > 2:  # noqa: PLR2004  # a begin and an end
+            return f'the fragment "{interval}" violates the requirement that an index'
+        for limit in limits:
+            if not (limit.isascii() and limit.isdigit()):
+                return f'cannot convert string to integer for index: "{limit}"'
+            if int(limit) >= completions:
+                return f'too large index: "{limit}"'
+            if int(limit) <= last:
+                return f"non-increasing order, previous: {last}, current: {limit}"
+            last = int(limit)
+    return ""
