@@ -394,7 +394,8 @@ def star_apart(judged: Judged) -> None:
     """Refuse "*" beside resources that are no subresources (Go: validateResources)."""
     texts = [as_text(text) for text in as_list(judged.value)]
     whole = [text for text in texts if "/" not in text]
-    if "*" in whole and len(whole) > 1:
+    # Go keeps what it finds of the last one.
+    if "*" in whole and whole[-1] != "*":
         judged.invalid([*texts], judged.row.message)
 
 

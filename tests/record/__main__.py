@@ -207,6 +207,12 @@ RECORDERS: Final = (
         SERVER,
     ),
     Recorder(
+        "dry_runs",
+        "servers/dry_runs.jsonl.xz",
+        ONE_SERVER,
+        SERVER,
+    ),
+    Recorder(
         "definitions",
         "custom_resources/definitions.jsonl.xz",
         ONE_SERVER,

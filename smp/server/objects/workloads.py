@@ -1,4 +1,4 @@
-"""What an API server adds to Pods, Jobs and DaemonSets when they are admitted."""
+"""What an API server adds to Pods, Jobs and nodes when they are admitted."""
 
 from __future__ import annotations
 
