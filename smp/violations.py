@@ -201,7 +201,7 @@ class Violation(Finding, frozen=True):
         return {"reason": self.reason, "message": self.message, "field": field}
 
 
-def unchecked_rules(message: str) -> Violation:
+def warn_of_unchecked_rules(message: str) -> Violation:
     """Make the warning that it is not known what a server says of some rules."""
     path = Path()
     return Violation("unchecked-rule", path, "FieldValueInvalid", message, warning=True)

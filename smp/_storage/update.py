@@ -9,7 +9,7 @@ takes the steps that its server takes:
    structuredMergeManager.Apply).
 2. ``normalize_before_defaults``: what the KEP of 2019 does with unions. It writes
    discriminators, on which defaults depend, and none of these is a choice.
-   ``as_requested``: typed storage, and the defaults, as a field manager sees them.
+   ``default_request``: typed storage, and the defaults, as a field manager sees them.
    ``as_stored`` is the same without the managers.
 3. What the endpoint does not write is as it was (Go: PrepareForUpdate). Field managers
    do not look at it either (Go: ResetFields), whether it comes before or after them.
@@ -65,9 +65,9 @@ from smp.unions import (
     OnConflict,
     ValidationRule,
     contradictions,
+    drop_unchosen_defaults,
     profile_named,
     raise_problems,
-    without_unchosen_defaults,
 )
 from smp.validation import in_order, judge_names, violations_of
 from smp.violations import Misfit, Violation
@@ -376,7 +376,7 @@ def decode_object(
     return Decoded(obj, tuple(rule.unknown_fields), tuple(rule.misfits), problem)
 
 
-def as_requested(
+def default_request(
     obj: JSONObject, old: JSONObject | None, schema: Schema, *, profile: str
 ) -> JSONObject:
     """Return an object as a server shows it to field managers: see ``as_stored``.
@@ -409,7 +409,7 @@ def fill_in(
     Where a profile of unions is in force, no default is a member that is not chosen.
     """
     defaulted = with_defaults(decoded, schema, old=old)
-    return without_unchosen_defaults(decoded, defaulted, schema, profile=profile)
+    return drop_unchosen_defaults(decoded, defaulted, schema, profile=profile)
 
 
 # Lists of built-in kinds, and the fields that a server stores of their elements.

@@ -60,7 +60,7 @@ from smp._strategic._ordering import (
     arrange,
     element_type,
     first_positions,
-    grouped,
+    group_by_key,
     keys_of,
 )
 from smp._values.values import (
@@ -219,7 +219,7 @@ def _compose_elements(
     for element, key in zip(before.elements, before.keys):
         if key not in after.deleted:
             merger.add(element, key)
-    for key, changes in grouped(after.elements, after.keys).items():
+    for key, changes in group_by_key(after.elements, after.keys).items():
         try:
             merger.merge(changes, key)
         except SmpError as error:

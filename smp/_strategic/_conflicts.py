@@ -15,7 +15,7 @@ from smp._strategic._directives import (
     RETAIN_KEYS,
     is_directive,
 )
-from smp._strategic._ordering import element_type, grouped, keys_of
+from smp._strategic._ordering import element_type, group_by_key, keys_of
 from smp._values.values import (
     ABSENT,
     JSON,
@@ -175,9 +175,9 @@ class ConflictRule(Rule):
             # Merge lists of scalars never conflict: each side only adds.
             our_objects = [element for element in ours if isinstance(element, dict)]
             their_objects = [other for other in theirs if isinstance(other, dict)]
-            their_groups = grouped(their_objects, their_keys)
+            their_groups = group_by_key(their_objects, their_keys)
             last = {key: index for index, key in enumerate(our_keys)}
-            for key, group in grouped(our_objects, our_keys).items():
+            for key, group in group_by_key(our_objects, our_keys).items():
                 if key in their_groups:
                     # Elements of one key are applied one after the other. So what
                     # counts is what they do together (Go: sliceOfMapsToMapOfMaps has

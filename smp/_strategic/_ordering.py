@@ -227,7 +227,7 @@ def group_order(keys: list[ScalarKey]) -> list[int]:
     return sorted(sort_order(keys), key=places.__getitem__)
 
 
-def grouped(
+def group_by_key(
     elements: list[JSONObject], keys: list[ScalarKey]
 ) -> dict[ScalarKey, list[JSONObject]]:
     """Return the elements of a merge list by their keys."""

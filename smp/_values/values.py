@@ -309,11 +309,11 @@ def printed(value: object) -> str:
     if value is None:
         return "<nil>"
     if isinstance(value, float) and isfinite(value):
-        return _printed_float(value)
+        return _print_float(value)
     return number_text(value) if isinstance(value, int) else str(value)
 
 
-def _printed_float(value: float) -> str:
+def _print_float(value: float) -> str:
     """Go: strconv.FormatFloat(value, 'g', -1, 64): 1.0 is 1, and 1e6 is 1e+06."""
     mantissa, _, exponent = repr(value).partition("e")
     if not exponent:

@@ -58,10 +58,10 @@ def server_side(case: SpecCase, schema: Schema) -> JSON:
     (state,) = simulate(live, [step], schema, profile=STOCK_SERVER.profile).states
     if state.error is not None:
         raise SmpError(str(state.error), code="not-migrated")
-    return changed_by(live, as_object(state.object))
+    return find_changes_of(live, as_object(state.object))
 
 
-def changed_by(live: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+def find_changes_of(live: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     """Return what a write changed, as the results of cases state it.
 
     It is the JSON merge patch from one object to the other, without managed fields and
@@ -70,7 +70,7 @@ def changed_by(live: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     return {"changed": merge_patch.diff(_content(live), _content(new))}
 
 
-def refused_by(status: dict[str, Any], code: int) -> dict[str, Any]:
+def word_refusal(status: dict[str, Any], code: int) -> dict[str, Any]:
     """Return a refusal as the results of cases state it."""
     details = as_object(status.get("details"))
     causes: list[JSON] = []
@@ -91,8 +91,8 @@ def refused_by(status: dict[str, Any], code: int) -> dict[str, Any]:
 
 def _answer(outcome: Outcome, live: JSONObject) -> JSONObject:
     if isinstance(outcome, Refused):
-        return refused_by(outcome.status, outcome.code)
-    return changed_by(live, outcome.object)
+        return word_refusal(outcome.status, outcome.code)
+    return find_changes_of(live, outcome.object)
 
 
 def _options(schema: Schema, manager: str) -> Options:

@@ -15,7 +15,7 @@ from smp._values.values import ABSENT, JSON, Absent, JSONArray, JSONObject, same
 from smp.cli._renames import alike, leaves_of
 from smp.paths import Element, KeyedElement, Path, Step
 from smp.schema.model import OPAQUE, Type
-from smp.schema.walk import Key, identifies, identifying_keys, key_of
+from smp.schema.walk import Key, find_identifying_keys, identifies, key_of
 
 _ROOT: Final = Path()
 
@@ -57,7 +57,7 @@ def changes(
             yield from changes(before, after, field_type, path / name, renames=renames)
             continue
         if field and isinstance(before, list) and isinstance(after, list):
-            keys = identifying_keys(field.type, field, before, after)
+            keys = find_identifying_keys(field.type, field, before, after)
             if keys:
                 yield from _element_changes(
                     before, after, keys, field_type.items, path / name, renames=renames

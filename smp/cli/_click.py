@@ -94,8 +94,8 @@ class DeclaredCommand(click.Command):
     """A command that is read by click, and not run: it returns its command line."""
 
     def __init__(self, names: tuple[str, ...], declared: Command) -> None:
-        params: list[click.Parameter] = [*map(as_argument, declared.arguments)]
-        params += map(as_option, declared.options)
+        params: list[click.Parameter] = [*map(make_click_argument, declared.arguments)]
+        params += map(make_click_option, declared.options)
         command = names[-1]
         if any(is_for_experts(command, option.name) for option in declared.options):
             params.append(_help_all())
@@ -266,7 +266,7 @@ def _help_all() -> click.Option:
     )
 
 
-def as_option(option: CommandOption) -> click.Option:
+def make_click_option(option: CommandOption) -> click.Option:
     """Make an option of click of a declared one."""
     *others, last = option.flags
     flag = f"{last}/{option.opposite}" if option.opposite else last
@@ -317,7 +317,7 @@ def _type_of(convert: Callable[[str], Any]) -> Callable[[Any], Any]:
     return read
 
 
-def as_argument(argument: Argument) -> click.Argument:
+def make_click_argument(argument: Argument) -> click.Argument:
     """Make an argument of click of a declared one."""
     return click.Argument(
         [argument.name],

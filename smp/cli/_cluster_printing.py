@@ -228,7 +228,7 @@ def print_report(
         result = results[row.entry.number]
         if result.error is not None:
             raise CommandFailure(result.error, row.entry, row.entry.label)
-        return outcome_of(result, row.entry, settings).with_notes_of(row)
+        return outcome_of(result, row.entry, settings).add_notes_of(row)
 
     layout = patch_layout(settings, manifests.inputs, title)
     work = Work(compute, layout, is_comparison=True)

@@ -34,7 +34,7 @@ from smp.cli._inputs import (
     name_of,
 )
 from smp.cli._objects import is_object
-from smp.documents import Chunk, Document, flattened, parse
+from smp.documents import Chunk, Document, flatten_lists, parse
 from smp.errors import DocumentError, SmpError, too_deep
 
 SUFFIXES: Final = frozenset({".yaml", ".yml", ".json", ".ndjson", ".jsonl", ".parquet"})
@@ -243,7 +243,7 @@ class RecordReader:
         while remaining:
             value = remaining.pop()
             self._look_at_list(value, document, cluster)
-            items = flattened(value)
+            items = flatten_lists(value)
             if len(items) == 1 and items[0] is value:
                 yield value
             else:

@@ -26,7 +26,7 @@ from smp.documents import (
     Positions,
     chunks,
     dump_json,
-    flattened,
+    flatten_lists,
     parse,
     positions,
     read_one,
@@ -614,7 +614,7 @@ class Inputs:
             values = [
                 value
                 for document in parse(chunk)
-                for value in flattened(document.value)
+                for value in flatten_lists(document.value)
             ]
         except DocumentError as error:
             raise CommandFailure(explain(error, data)) from None

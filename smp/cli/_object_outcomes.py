@@ -78,7 +78,7 @@ class ObjectOutcome(msgspec.Struct, frozen=True):
     # Why the operation failed, as blocks for standard error.
     problems: tuple[str, ...] = ()
 
-    def with_notes_of(self, row: ObjectRow) -> ObjectOutcome:
+    def add_notes_of(self, row: ObjectRow) -> ObjectOutcome:
         """Return the outcome with what a row warns of."""
         if not row.notes:
             return self

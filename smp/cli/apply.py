@@ -374,7 +374,7 @@ class ApplyCommand(msgspec.Struct, frozen=True):
         partners = zip(names, row.partners, strict=True)
         of_partners = [(name, entry) for name, entry in partners if entry is not None]
         return msgspec.structs.replace(
-            outcome.with_notes_of(row),
+            outcome.add_notes_of(row),
             is_applied=True,
             kind_note=note,
             unchecked=self.selection.schemas.unchecked_of(schema),

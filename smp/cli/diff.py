@@ -307,7 +307,7 @@ class DiffOperation(msgspec.Struct, frozen=True):
         )
         entries = [(name, entry) for name, entry in inputs_of_row if entry is not None]
         return replace(
-            outcome.with_notes_of(row),
+            outcome.add_notes_of(row),
             kind_note=note,
             unchecked=self.selection.schemas.unchecked_of(schema),
             entries=tuple(entries),
@@ -329,7 +329,7 @@ class DiffOperation(msgspec.Struct, frozen=True):
             # As a directive to delete it would.
             patch={"$patch": "delete"},
         )
-        return outcome.with_notes_of(row)
+        return outcome.add_notes_of(row)
 
     def _compare(self, entry: Entry, states: States, schema: Schema) -> ObjectOutcome:
         lenient = schema.with_unknown_fields(self.settings.unknown_fields)

@@ -117,7 +117,7 @@ def run_lint(  # the options of the command
     # With --live the findings are of the cluster, and not of the files.
     files = () if live else paths
     inputs.problems += [
-        CommandFailure(error) for error in tally.missing_objects(files, inputs)
+        CommandFailure(error) for error in tally.find_missing_objects(files, inputs)
     ]
     for failure in inputs.new_problems():
         tally.failed += 1
@@ -234,7 +234,7 @@ class _Tally:
                 if finding.origin != "failure"
             )
 
-    def missing_objects(
+    def find_missing_objects(
         self, paths: tuple[str, ...], inputs: Inputs
     ) -> Iterator[DocumentError]:
         """Yield an error for each file that is named, and has nothing to look at.

@@ -31,7 +31,7 @@ from smp.cluster.plan.applysets import (
 from smp.cluster.plan.conditions import read_wait_condition
 from smp.cluster.plan.deleting import deleted
 from smp.cluster.plan.differences import differences, drifts, drifts_of_applied
-from smp.cluster.plan.exchange import Plan, Progress, in_turn, together
+from smp.cluster.plan.exchange import Plan, Progress, run_in_turn, together
 from smp.cluster.plan.failures import NoKindMatchError
 from smp.cluster.plan.listing import ListedPage, ListedResource, listed
 from smp.cluster.plan.objects import Applied, Item
@@ -178,7 +178,7 @@ class _Plans(ABC, Generic[TransportT]):
         session = self._session()
         # Kinds are looked up in turn: the first one of a kind asks for all of them.
         plans = [session.target(item) for item in _items(obj)]
-        targets = yield from in_turn(plans)
+        targets = yield from run_in_turn(plans)
         return (yield from together([target.read() for target in targets]))
 
     def _get_one(self, obj: Objects) -> Plan[dict[str, Any] | None]:
@@ -228,7 +228,7 @@ class _Plans(ABC, Generic[TransportT]):
         wanted = [read_wait_condition(text) for text in conditions]
         session = self._session()
         plans = [session.target(item) for item in _items(objects)]
-        targets = yield from in_turn(plans)
+        targets = yield from run_in_turn(plans)
         return (yield from wait(targets, timeout=timeout, conditions=wanted))
 
     def _delete(

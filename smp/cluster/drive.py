@@ -111,9 +111,9 @@ async def run_async(
             if step.seconds:
                 await asyncio.sleep(step.seconds)
             return time.monotonic() - began
-        return list(await asyncio.gather(*map(in_turn, step.plans)))
+        return list(await asyncio.gather(*map(take_turn, step.plans)))
 
-    async def in_turn(inner: Plan[Any]) -> Any:
+    async def take_turn(inner: Plan[Any]) -> Any:
         async with turns:
             return await drive(inner)
 

@@ -55,7 +55,7 @@ from smp.comparison._rules import Rule
 from smp.paths import Path
 from smp.schema.model import ListType, Schema, Type
 from smp.schema.sides import Pairing, Roles, Sides
-from smp.schema.walk import identifying_keys, key_of
+from smp.schema.walk import find_identifying_keys, key_of
 
 if TYPE_CHECKING:
     from smp.comparison._trust import FieldTrust
@@ -281,7 +281,7 @@ class ComparisonWalk:
         desired, live = as_list(place.desired), as_list(place.live)
         type_ = place.sides.type
         before, at = len(self.set_aside), len(self.differences)
-        keys = identifying_keys(type_, place.sides.field, live, desired)
+        keys = find_identifying_keys(type_, place.sides.field, live, desired)
         if keys:
             pairing = _pair_by_keys(keys, desired, live)
             result = self._compare_pairs(place, pairing, normalizers.LIST_ORDER)

@@ -47,11 +47,11 @@ if TYPE_CHECKING:
         compile_policy_expression as compile_policy_expression,
     )
     from smp.custom_resources._expressions import find_names as find_names
-    from smp.custom_resources._patterns import compiled_pattern as compiled_pattern
+    from smp.custom_resources._patterns import compile_pattern as compile_pattern
     from smp.custom_resources._table import SchemaPlace as SchemaPlace
     from smp.custom_resources._validate import Unchecked, unchecked, validate
     from smp.custom_resources._validate import (
-        prepared_violations as prepared_violations,
+        find_prepared_violations as find_prepared_violations,
     )
     from smp.custom_resources._validate import value_violations as value_violations
 
@@ -82,11 +82,11 @@ _MODULES: Final = {
     "Unchecked": "_validate",
     "bind_variables": "_expressions",
     "compile_policy_expression": "_expressions",
-    "compiled_pattern": "_patterns",
+    "compile_pattern": "_patterns",
     "definition_violations": "_definition",
     "find_names": "_expressions",
     "is_installed": "_expressions",
-    "prepared_violations": "_validate",
+    "find_prepared_violations": "_validate",
     "unchecked": "_validate",
     "validate": "_validate",
     "value_violations": "_validate",

@@ -53,7 +53,7 @@ def escape_name(name: str) -> str:
     return _ESCAPED.sub(lambda match: _ESCAPES[match[0]], name)
 
 
-def as_seen(value: JSON, node: SchemaNode) -> Any:
+def convert_for_cel(value: JSON, node: SchemaNode) -> Any:
     """Return a value as an expression sees it; itself where nothing differs.
 
     A value of a wrong type, which an update may leave as it was, is seen as it is: on a
@@ -68,7 +68,7 @@ def as_seen(value: JSON, node: SchemaNode) -> Any:
         items = node.items
         if items is None:
             return value
-        seen = [as_seen(element, items) for element in value]
+        seen = [convert_for_cel(element, items) for element in value]
         is_changed = any(
             after is not before for after, before in zip(seen, value, strict=True)
         )
@@ -87,7 +87,7 @@ def as_seen(value: JSON, node: SchemaNode) -> Any:
 def _object_as_seen(value: JSONObject, node: SchemaNode) -> JSONObject:
     others = node.others
     if others is not None:
-        return {name: as_seen(member, others) for name, member in value.items()}
+        return {name: convert_for_cel(member, others) for name, member in value.items()}
     seen: JSONObject = {}
     is_changed = False
     for name, member in value.items():
@@ -96,7 +96,7 @@ def _object_as_seen(value: JSONObject, node: SchemaNode) -> JSONObject:
             is_changed = True
             continue
         escaped = escape_name(name)
-        after = as_seen(member, inner)
+        after = convert_for_cel(member, inner)
         is_changed = is_changed or escaped != name or after is not member
         if escaped:
             seen[escaped] = after

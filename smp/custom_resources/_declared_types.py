@@ -14,7 +14,7 @@ from typing import Any, Final
 from smp._values.times import parse_duration, read_time
 from smp.custom_resources import _expressions as expressions
 from smp.custom_resources._cel_values import escape_name
-from smp.custom_resources._patterns import compiled_pattern
+from smp.custom_resources._patterns import compile_pattern
 from smp.custom_resources._schema_node import SchemaNode
 
 _PACKAGE: Final = "kubernetes"
@@ -64,7 +64,7 @@ _LITERAL: Final = re.compile(
 )
 _READERS: Final[dict[str, Callable[[str], object]]] = {
     "duration": parse_duration,
-    "matches": compiled_pattern,
+    "matches": compile_pattern,
     "timestamp": lambda text: read_time(text.upper()),
 }
 

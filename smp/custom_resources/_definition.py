@@ -40,7 +40,7 @@ from smp.custom_resources._rules import (
     Correlation,
     RuleJudge,
     RuleNode,
-    unchecked_rule,
+    warn_of_unchecked_rule,
 )
 from smp.custom_resources._schema_node import SchemaNode
 from smp.custom_resources._schema_rules import (
@@ -322,7 +322,7 @@ def _check_rule(
                 )
             )
         except expressions.BudgetError as error:
-            yield unchecked_rule(written, path / field, str(error))
+            yield warn_of_unchecked_rule(written, path / field, str(error))
             continue
         if problem:
             wrong.append(invalid(path / field, written, problem))

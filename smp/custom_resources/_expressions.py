@@ -25,7 +25,7 @@ from smp.custom_resources._libraries import (
 from smp.custom_resources._messages import (
     POLICY_FUNCTIONS,
     STRING,
-    as_variable,
+    convert_to_variable,
     write_messages,
 )
 
@@ -237,7 +237,7 @@ def bind(value: Any, old: Any, *, has_old: bool) -> Any:
 
 def bind_variables(values: Mapping[str, Any]) -> Any:
     """Return the values of the variables of a policy, for its expressions."""
-    computed = as_variable(values["variables"])
+    computed = convert_to_variable(values["variables"])
     return _policy_environment().Activation({**values, "variables": computed})
 
 

@@ -16,7 +16,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from smp._values.times import parse_duration
-from smp.custom_resources._patterns import compiled_pattern, is_installed
+from smp.custom_resources._patterns import compile_pattern, is_installed
 
 _SHORT_NAME: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _HEX: Final = "[0-9a-fA-F]"
@@ -75,7 +75,7 @@ def _matches(pattern: str, text: str) -> bool:
     if not is_installed():
         # What cannot be matched is not refused; unchecked() names it.
         return True
-    compiled = compiled_pattern(pattern)
+    compiled = compile_pattern(pattern)
     return bool(compiled and compiled.search(text))
 
 

@@ -104,7 +104,7 @@ def list_violations(
     elif isinstance(value, list):
         if node.list_type == "set":
             for index in _find_repeated([_key_of(element) for element in value]):
-                yield duplicate(path / index, _as_go(value[index]))
+                yield duplicate(path / index, _round_as_go(value[index]))
         elif node.list_type == "map":
             yield from _map_violations(value, node, path)
         if node.items is not None and node.items.has_lists:
@@ -134,11 +134,11 @@ def _key_of(value: JSON) -> object:
     The keys of a map are scalars, as are the elements of most sets.
     """
     if isinstance(value, dict):
-        return value_key({name: _as_go(member) for name, member in value.items()})
-    return value_key(_as_go(value))
+        return value_key({name: _round_as_go(member) for name, member in value.items()})
+    return value_key(_round_as_go(value))
 
 
-def _as_go(value: JSON) -> JSON:
+def _round_as_go(value: JSON) -> JSON:
     return go_number(value) if isinstance(value, int) else value
 
 

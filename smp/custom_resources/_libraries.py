@@ -20,7 +20,7 @@ from smp._values import names
 from smp._values.quantities import DECIMAL, Quantity, parse_quantity
 from smp._values.values import same, value_keys
 from smp.custom_resources._formats import FORMATS, is_uri
-from smp.custom_resources._patterns import compiled_pattern
+from smp.custom_resources._patterns import compile_pattern
 
 # The names are those of the types of the evaluator; * stands for each type of a value.
 # (function, is a member, types of the parameters, type of the result, implementation)
@@ -109,7 +109,7 @@ def _find(text: str, pattern: str) -> str:
 
 
 def _matches_in(text: str, pattern: str, most: int = -1) -> list[str]:
-    compiled = compiled_pattern(pattern)
+    compiled = compile_pattern(pattern)
     if compiled is None:
         raise ValueError("invalid regular expression")
     found: list[str] = []

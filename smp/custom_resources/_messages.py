@@ -61,12 +61,12 @@ def _unescape(match: re.Match[str]) -> str:
     return _CHARACTERS.get(match[1], match[1])
 
 
-def as_variable(value: Any) -> Any:
+def convert_to_variable(value: Any) -> Any:
     """Return what an expression returned as another one takes it."""
     if isinstance(value, dict):
-        return {name: as_variable(member) for name, member in value.items()}
+        return {name: convert_to_variable(member) for name, member in value.items()}
     if isinstance(value, list):
-        return [as_variable(element) for element in value]
+        return [convert_to_variable(element) for element in value]
     if isinstance(value, datetime):
         from google.protobuf.timestamp_pb2 import Timestamp  # noqa: PLC0415  # extra
 

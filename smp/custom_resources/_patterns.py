@@ -29,7 +29,7 @@ def is_installed() -> bool:
     return re2 is not None
 
 
-def compiled_pattern(expression: str) -> Any:
+def compile_pattern(expression: str) -> Any:
     """Return a regular expression compiled; None if it is malformed, or without RE2."""
     return _COMPILED[expression] if is_installed() else None
 

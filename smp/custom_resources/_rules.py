@@ -19,7 +19,7 @@ from smp.custom_resources import _expressions as expressions
 from smp.custom_resources._cel_values import (
     ConversionError,
     align,
-    as_seen,
+    convert_for_cel,
     escape_name,
 )
 from smp.custom_resources._field_paths import read_field_path
@@ -34,7 +34,7 @@ from smp.violations import (
     invalid,
     quote_json,
     require,
-    unchecked_rules,
+    warn_of_unchecked_rules,
 )
 
 # Go: celconfig.MaxEvaluatedMessageExpressionSizeBytes.
@@ -233,7 +233,7 @@ class _Evaluation:
         """The value as rules see it; ABSENT where it cannot be converted."""
         if self._seen is ABSENT:
             with suppress(ConversionError):
-                self._seen = as_seen(self.value, self._node)
+                self._seen = convert_for_cel(self.value, self._node)
         return self._seen
 
     def bindings(self, *, with_old: bool) -> Any:
@@ -241,11 +241,11 @@ class _Evaluation:
         if with_old not in self._bindings:
             seen = self.seen
             if seen is ABSENT:
-                seen = as_seen(self.value, self._node)
+                seen = convert_for_cel(self.value, self._node)
             old_seen = None
             if with_old:
                 old = align(self.old, self.value, self._node)
-                old_seen = as_seen(old, self._node)
+                old_seen = convert_for_cel(old, self._node)
             has_old = with_old and self.old is not None
             self._bindings[with_old] = expressions.bind(seen, old_seen, has_old=has_old)
         return self._bindings[with_old]
@@ -391,7 +391,7 @@ class RuleJudge:
         if rule.uses_old and evaluation.old is None and not rule.is_optional:
             return
         if problem := self._spend(rule.expression, evaluation):
-            yield unchecked_rule(rule.name, path, problem)
+            yield warn_of_unchecked_rule(rule.name, path, problem)
             return
         type_ = rules.node.type
         try:
@@ -399,7 +399,7 @@ class RuleJudge:
             if rule.expression.evaluate(bindings) is True:
                 return
         except expressions.BudgetError as error:
-            yield unchecked_rule(rule.name, path, str(error))
+            yield warn_of_unchecked_rule(rule.name, path, str(error))
             return
         except (ConversionError, expressions.ExpressionError) as error:
             if expressions.is_without_overload(error):
@@ -419,10 +419,10 @@ class RuleJudge:
             yield _refusal(rule, here, type_, shown, detail)
 
 
-def unchecked_rule(name: str, path: Path, problem: str) -> Violation:
+def warn_of_unchecked_rule(name: str, path: Path, problem: str) -> Violation:
     """Make the warning of a rule of which it is not known what a server says."""
     message = f"was not checked: rule {name}: {problem}"
-    return unchecked_rules(message).below(path)
+    return warn_of_unchecked_rules(message).below(path)
 
 
 def _message(rule: CompiledRule, bindings: Any) -> str:

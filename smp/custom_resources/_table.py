@@ -31,7 +31,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from smp._values.values import JSON, JSONObject, as_list, as_object, as_text
-from smp.custom_resources._patterns import compiled_pattern, is_installed
+from smp.custom_resources._patterns import compile_pattern, is_installed
 from smp.paths import Key, Path
 from smp.schema.bundle import read_bundled_table
 from smp.violations import Violation, forbidden, invalid, require, unsupported
@@ -184,7 +184,7 @@ class SchemaPlace(msgspec.Struct, frozen=True):
                 return self._restricts_metadata()
         # Without RE2 no pattern is malformed.
         pattern = self.text("pattern")
-        return bool(pattern) and is_installed() and compiled_pattern(pattern) is None
+        return bool(pattern) and is_installed() and compile_pattern(pattern) is None
 
     def _restricts_metadata(self) -> bool:
         """Tell whether metadata is more than name and generateName."""

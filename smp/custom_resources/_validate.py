@@ -22,7 +22,7 @@ from smp.custom_resources._rules import (
     Correlation,
     RuleJudge,
     RuleNode,
-    unchecked_rule,
+    warn_of_unchecked_rule,
 )
 from smp.custom_resources._schema_node import SchemaNode
 from smp.custom_resources._structure import MOST_VIOLATIONS, structural_violations
@@ -53,7 +53,7 @@ _NOT_CHECKED: Final = invalid(
 # Each takes up to some seconds. A server has a budget for all rules of an object (Go:
 # celconfig.RuntimeCELCostBudget), and evaluates no other rule once it is spent.
 _MOST_EXHAUSTED: Final = 10
-_NO_MORE_RULES: Final = unchecked_rule(
+_NO_MORE_RULES: Final = warn_of_unchecked_rule(
     "any other one", Path(), "too many rules take too many steps"
 )
 _STATUS: Final = Path(("status",))
@@ -240,13 +240,13 @@ def validate(
     before = old
     if old is not None:
         before = add_schema_defaults(prune(old, structural), structural)
-    return prepared_violations(
+    return find_prepared_violations(
         prepared, before, structural, subresources, subresource=subresource
     )
 
 
 @bounded("the value")
-def prepared_violations(
+def find_prepared_violations(
     obj: JSONObject,
     old: JSONObject | None,
     structural: JSONObject,

@@ -9,7 +9,7 @@ from smp.documents._chunks import Chunk, chunks
 from smp.documents._heads import head_of as head_of
 from smp.documents._json import dump_json
 from smp.documents._kyaml_writer import dump_kyaml
-from smp.documents._lists import flattened as flattened
+from smp.documents._lists import flatten_lists as flatten_lists
 from smp.documents._operations import (
     Document,
     parse,

@@ -7,7 +7,7 @@ from typing import Any
 from smp._values.values import ABSENT, JSON, as_text
 
 
-def flattened(value: Any) -> list[Any]:
+def flatten_lists(value: Any) -> list[Any]:
     """Return the items of a list of objects, and any other value as the only item.
 
     Null gives no item: kubectl skips documents without content.

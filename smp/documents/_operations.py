@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from smp.documents._chunks import Chunk, chunks
-from smp.documents._lists import flattened, set_kind
+from smp.documents._lists import flatten_lists, set_kind
 from smp.documents._text import MAX_BYTES, UTF8_MARK, Text, too_large
 from smp.documents._values import values_of
 from smp.errors import DocumentError
@@ -69,7 +69,7 @@ def parse(chunk: Chunk, *, keeps_lists: bool = False) -> list[Document]:
     documents: list[Document] = []
     for value, line in values:
         if chunk.list_of is None:
-            items = [value] if keeps_lists else flattened(value)
+            items = [value] if keeps_lists else flatten_lists(value)
         # In YAML the item is an element with its dash.
         elif isinstance(value, list):
             items = [set_kind(item, chunk.list_of) for item in value]
@@ -116,7 +116,7 @@ def read_one(
     documents = [
         Document(item, source, line)
         for value, line in values_of(text, keep_floats=keep_floats)
-        for item in flattened(value)
+        for item in flatten_lists(value)
     ]
     if not documents:
         raise text.error("empty-document", "no document found")

@@ -16,7 +16,7 @@ from smp._values.values import JSON, as_list, as_object
 from smp.documents._chunks import Chunk
 from smp.documents._json import looks_like_json, parse_texts
 from smp.documents._json_marks import marks_of
-from smp.documents._lists import flattened
+from smp.documents._lists import flatten_lists
 from smp.documents._marks import Mark
 from smp.documents._text import Text
 from smp.documents._values import values_of
@@ -88,7 +88,7 @@ def positions(chunk: Chunk) -> list[Positions]:
             if isinstance(value, list):
                 items, marks = value, root.elements or []
         else:
-            flat = flattened(value)
+            flat = flatten_lists(value)
             # Of a list of objects each item is a document.
             if len(flat) != 1 or flat[0] is not value:
                 items = flat

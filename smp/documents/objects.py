@@ -11,7 +11,7 @@ import msgspec
 from smp._values.client_models import content_of
 from smp._values.plain import as_object
 from smp._values.values import JSONObject
-from smp.documents import flattened, read
+from smp.documents import flatten_lists, read
 from smp.errors import DocumentError, ObjectError, bounded
 
 # An object, a model of a client, YAML or JSON text, the path of a file or of a
@@ -48,7 +48,7 @@ def objects_of(given: Objects) -> list[GivenObject]:
         return _read_text(given, "<text>")
     # A model of a client may be iterable as well.
     if isinstance(given, Mapping) or content_of(given) is not None:
-        items = flattened(as_object(given))
+        items = flatten_lists(as_object(given))
         return [GivenObject(as_object(item)) for item in items]
     if isinstance(given, Iterable):
         return [found for part in given for found in objects_of(part)]

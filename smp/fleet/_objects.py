@@ -89,14 +89,14 @@ class ObjectText:
                 if name in leaves_out:
                     continue
                 if name == "metadata" and self.metadata is not None:
-                    obj[name] = self._decoded_metadata(self.metadata, leaves_out)
+                    obj[name] = self._decode_metadata(self.metadata, leaves_out)
                 else:
                     obj[name] = decode(part)
         except (msgspec.MsgspecError, UnicodeError) as error:
             raise not_an_object(what, error) from None
         return obj if self.is_usual else drop_annotation(obj)
 
-    def _decoded_metadata(
+    def _decode_metadata(
         self, parts: Members, leaves_out: Container[str]
     ) -> JSONObject:
         metadata: JSONObject = {}

@@ -220,24 +220,24 @@ class Rows:
             judged = self._judge(desired, live, last_applied)
             fields = ObjectText(live, "live").managed_fields
         else:
-            judged = self._judged_before(content, desired, live, last_applied)
+            judged = self._judge_once(content, desired, live, last_applied)
             fields = content.managed_fields
         if not judged.owned and not self._additions:
             return judged.outcome
         owners = self._managers.of(fields, live)
         if self._additions:
-            judged = self._with_additions(judged, desired, live, owners)
+            judged = self._add_additions(judged, desired, live, owners)
         managers = [managers_at(owners, path) for path in judged.owned]
         return msgspec.structs.replace(judged.outcome, managers=tuple(managers))
 
-    def _with_additions(
+    def _add_additions(
         self, judged: _Judged, desired: bytes, live: bytes, owners: tuple[Owner, ...]
     ) -> _Judged:
         """Return an outcome with the fields that were added by hand."""
         wanted = ObjectText(desired, "desired")
         schema = self._schema_of(wanted, "desired")
         manifest = wanted.decoded("desired")
-        obj = self._in_version_of(
+        obj = self._convert_live(
             manifest, ObjectText(live, "live").decoded("live"), schema
         )
         paths = additions_of(manifest, obj, schema, owners, self._rules)
@@ -257,14 +257,14 @@ class Rows:
             (*judged.owned, *[find_owned_at(obj, schema, path) for path in paths]),
         )
 
-    def _judged_before(
+    def _judge_once(
         self, content: Content, desired: bytes, live: bytes, last_applied: bytes | None
     ) -> _Judged:
         """Return what was found out of a pair with this content, or find it out."""
         keys: list[object] = [*content.keys]
         size = len(content.text)
         if self._rules.all:
-            ruled = self._ruled_by(content)
+            ruled = self._apply_rules_to(content)
             keys = [(ruled, key) for key in keys]
         if self._has_normalizers:
             # Something is made of values that are only compared elsewhere.
@@ -289,7 +289,7 @@ class Rows:
                 return known
         raise AssertionError("the last key holds for all names")
 
-    def _ruled_by(self, content: Content) -> tuple[object, ...]:
+    def _apply_rules_to(self, content: Content) -> tuple[object, ...]:
         """Return what the rules make of what a content does not have."""
         found: list[object] = [
             self._managers.trusted_by(rule, content.managed_fields)
@@ -327,7 +327,7 @@ class Rows:
             ("managedFields",) if self._trusting else (),
         )
         obj = there.decoded("live", unneeded)
-        obj = self._in_version_of(manifest, obj, schema)
+        obj = self._convert_live(manifest, obj, schema)
         # What is remembered of them holds for members in any order.
         return self._applied(
             _in_order(manifest),
@@ -356,7 +356,7 @@ class Rows:
         except UnknownKindError:
             return _WITHOUT_SCHEMA
 
-    def _in_version_of(
+    def _convert_live(
         self, manifest: JSONObject, live: JSONObject, schema: Schema
     ) -> JSONObject:
         """Return the live object as one of the version of the manifest.
@@ -396,11 +396,13 @@ class Rows:
             last_applied = drop_ignored(last_applied, manifest, live, schema)
         # What a rule sets aside is in neither the patch nor the paths, as in smp diff.
         if self._rules.all:
-            desired, last_applied = self._ruled(desired, live, last_applied, schema)
+            desired, last_applied = self._follow_rules(
+                desired, live, last_applied, schema
+            )
         result = three_way_apply(
             last_applied, desired, live, schema, unknown_fields="merge"
         )
-        paths = self._differing(result.object, live, schema, result.unmet)
+        paths = self._find_differing(result.object, live, schema, result.unmet)
         # What is only written differently the patch sends, and it changes nothing.
         if not paths:
             return _JUDGED_SAME
@@ -421,7 +423,7 @@ class Rows:
         if served.object is not None:
             # A server may store less than what it is sent. What it fills in beside that
             # is no drift.
-            stored = self._differing(served.object, live, schema, simulated.unmet)
+            stored = self._find_differing(served.object, live, schema, simulated.unmet)
             paths = [path for path in paths if _is_among(path, stored)]
             if not paths:
                 return _JUDGED_SAME
@@ -447,7 +449,7 @@ class Rows:
             outcome, tuple([find_owned_at(live, schema, path) for path in paths])
         )
 
-    def _differing(
+    def _find_differing(
         self,
         after: JSONObject,
         live: JSONObject,
@@ -478,9 +480,9 @@ class Rows:
         after = serve_apply(result, served, schema).object
         if after is None:
             return False
-        return not self._differing(after, served, schema, result.unmet)
+        return not self._find_differing(after, served, schema, result.unmet)
 
-    def _ruled(
+    def _follow_rules(
         self,
         desired: JSONObject,
         live: JSONObject,

@@ -69,16 +69,16 @@ def ray(dataset: Any, **keywords: Unpack[CompareKeywords]) -> Any:
 
 def dask(frame: Any, **keywords: Unpack[CompareKeywords]) -> Any:
     """Compare a DataFrame of Dask."""
-    empty = _as_pandas(OUTPUT_SCHEMA.empty_table())
+    empty = _read_pandas(OUTPUT_SCHEMA.empty_table())
     return frame.map_partitions(partial(_compare_frame, **keywords), meta=empty)
 
 
 def _compare_frame(frame: Any, **keywords: Unpack[CompareKeywords]) -> Any:
     table = pa.Table.from_pandas(frame, preserve_index=False)
-    return _as_pandas(compare_table(table, **keywords))
+    return _read_pandas(compare_table(table, **keywords))
 
 
-def _as_pandas(table: pa.Table) -> Any:
+def _read_pandas(table: pa.Table) -> Any:
     import pandas as pd  # noqa: PLC0415  # it comes with Dask
 
     # Lists and nulls stay what they are in types of Arrow.

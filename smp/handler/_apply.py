@@ -18,7 +18,7 @@ from smp.handler._identity import (
     NO_VERSION,
     VERSION_REQUIRED,
     metadata_of,
-    misnamed,
+    word_wrong_name,
 )
 from smp.handler._options import MANAGER, MANAGER_REQUIRED
 from smp.handler._request import Draft, ObjectRequest
@@ -138,7 +138,7 @@ def apply(
     # An empty name is merged, and then it is not that of the URL; without a name the
     # stored one stays (Go: endpoints/handlers/rest.go, checkName).
     if stored is not None and metadata_of(configuration).get("name") == "":
-        raise StatusError(misnamed("", metadata_of(stored).get("name")))
+        raise StatusError(word_wrong_name("", metadata_of(stored).get("name")))
     # A resourceVersion that is written, and is none, is merged as well.
     version = metadata_of(configuration).get("resourceVersion", ABSENT)
     if stored is not None and not options.unconditional and version in NO_VERSION:

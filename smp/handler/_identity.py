@@ -93,7 +93,7 @@ def patch_of_kind(
                 raise undecodable(f"Object '{name}' is missing in the patched object")
             # Go decodes what has no version to an object without fields.
             before = metadata_of(old).get("name", "")
-            raise StatusError(misnamed("", before))
+            raise StatusError(word_wrong_name("", before))
         if not is_absent and not (strategic and isinstance(value, str)):
             if custom and isinstance(value, str):
                 # Go: apiextensions-apiserver, customResourceValidator.
@@ -199,7 +199,7 @@ def _check(new: JSONObject, old: JSONObject, *, partial: bool) -> None:
     # Go: endpoints/handlers/rest.go, checkName.
     name = old.get("name", "")
     if not same(new.get("name", ""), name):
-        raise StatusError(misnamed(new.get("name"), name))
+        raise StatusError(word_wrong_name(new.get("name"), name))
     if not same(new.get("namespace", ABSENT), old.get("namespace", ABSENT)):
         raise StatusError(
             "the namespace of the provided object does not match the namespace sent on"
@@ -222,7 +222,7 @@ def _check(new: JSONObject, old: JSONObject, *, partial: bool) -> None:
         raise ModifiedError
 
 
-def misnamed(name: JSON, expected: JSON) -> str:
+def word_wrong_name(name: JSON, expected: JSON) -> str:
     """Word that an object has another name than the stored one, or none."""
     if not name:
         return (

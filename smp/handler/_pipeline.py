@@ -18,8 +18,8 @@ from smp._storage.typed_storage import rewriting_paths
 from smp._storage.update import (
     Decoded,
     UpdateRequest,
-    as_requested,
     decode_object,
+    default_request,
     drop_by_strategy,
     find_violations,
     normalize_before_defaults,
@@ -59,7 +59,7 @@ from smp.handler._status import (
 )
 from smp.managed_fields import track, with_former_times
 from smp.schema.model import Schema
-from smp.unions import Change, acts_unasked, without_unchosen_defaults
+from smp.unions import Change, acts_unasked, drop_unchosen_defaults
 from smp.violations import Misfit, Violation
 from smp.wire.partial import decode
 
@@ -293,11 +293,11 @@ def _fill_defaults(draft: Draft, new: JSONObject, request: ObjectRequest) -> JSO
     """Return the new object as a typed server has it, with the defaults of its kind."""
     schema, options = request.schema, request.options
     if options.typed:
-        new = as_requested(new, draft.old, schema, profile=options.profile)
+        new = default_request(new, draft.old, schema, profile=options.profile)
     if not options.default:
         return new
     defaulted = _call_hook(options.default, new)
-    return without_unchosen_defaults(new, defaulted, schema, profile=options.profile)
+    return drop_unchosen_defaults(new, defaulted, schema, profile=options.profile)
 
 
 def _prepare(draft: Draft, new: JSONObject, options: Options) -> JSONObject:

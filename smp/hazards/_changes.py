@@ -135,7 +135,7 @@ class ChangeSearch:
             if not field.merges or not field.merge_key:
                 self._search_atomic_list(sides)
                 return
-            changed = sides.changed_elements() if self._has_unique_keys else None
+            changed = sides.find_changed_elements() if self._has_unique_keys else None
             if changed is not None:
                 for element in changed:
                     self._search_element(element, levels)

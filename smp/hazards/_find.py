@@ -130,7 +130,7 @@ def change_hazards(  # what went into an apply, and what came of it
     # Defaults take longer than all else here, and most applies lose nothing.
     filled: list[JSONObject] = []
 
-    def filled_in() -> JSONObject:
+    def fill_in_defaults() -> JSONObject:
         if not filled:
             filled.append(as_object(with_defaults(stored(base, schema), schema)))
         return filled[0]
@@ -138,7 +138,7 @@ def change_hazards(  # what went into an apply, and what came of it
     places = {str(path) for path in cleared}
     search = ChangeSearch(
         places,
-        filled_in,
+        fill_in_defaults,
         by_list_types=by_list_types,
         has_unique_keys=has_unique_keys,
     )

@@ -151,7 +151,7 @@ def _lint_manifest(value: JSONObject, schema: Schema) -> Iterator[Hazard]:
             )
         for violation in predict_refusals(None, value, schema, profile=STOCK_PROFILE):
             if violation.path not in refused:
-                yield _finding_of(violation)
+                yield _make_finding(violation)
     for hazard in find_hazards(None, value, None, schema):
         # A server takes the object itself: only client-side apply is refused.
         if hazard.code == "oversized-last-applied":
@@ -180,14 +180,14 @@ def _lint_definition(
     ]
     known = {hazard.path.by_index for hazard in kept}
     beside = [
-        _finding_of(violation)
+        _make_finding(violation)
         for violation in violations
         if violation.path.by_index not in known
     ]
     return kept, beside
 
 
-def _finding_of(violation: Violation) -> Hazard:
+def _make_finding(violation: Violation) -> Hazard:
     code = violation.code if violation.warning else "invalid-value"
     return finding(code, violation.path, "manifest", message=violation.message)
 

@@ -18,7 +18,7 @@ from smp._values.steps import count_steps
 from smp._values.values import ABSENT, JSON, MAX_LEVELS, JSONArray, JSONObject
 from smp.errors import bounded
 from smp.managed_fields._compare import equal
-from smp.managed_fields._elements import field_element, in_order, in_text_order
+from smp.managed_fields._elements import field_element, in_order, sort_as_text
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._shapes import LIST, MAP, Shape, path_elements, root_shape
 from smp.managed_fields._typed import require_types
@@ -60,7 +60,7 @@ def _collect_beyond(
     All parameters are those at its place; the zero value is empty if there is none.
     """
     document: JSONObject = {}
-    for name in in_text_order(value):
+    for name in sort_as_text(value):
         count_steps(1)
         content = value[name]
         element = field_element(name)
@@ -118,7 +118,7 @@ def _collect(value: JSON, shape: Shape, levels: int) -> JSONObject:
 
 def _collect_map(value: JSONObject, shape: Shape, levels: int) -> JSONObject:
     document: JSONObject = {}
-    for name in in_text_order(value):
+    for name in sort_as_text(value):
         count_steps(1)
         content = value[name]
         below = _collect(content, shape.of_name(name, content), levels - 1)

@@ -150,7 +150,7 @@ def in_order(elements: Collection[str]) -> list[str]:
 
     Fields by name, keyed elements by their keys, values by value, indexes.
     """
-    ordered = in_text_order(elements)
+    ordered = sort_as_text(elements)
     # Almost always all are fields. Those are in order: Python compares code points, Go
     # bytes of UTF-8, and both have the same order.
     if not ordered or ordered[-1].startswith(_FIELD) or _have_names(ordered):
@@ -172,7 +172,7 @@ def _have_names(ordered: list[str]) -> bool:
     return has_one_key and not ("\\" in text or " " in text or "!" in text)
 
 
-def in_text_order(texts: Collection[str]) -> list[str]:
+def sort_as_text(texts: Collection[str]) -> list[str]:
     """Return texts in order, as ``sorted`` does; very many are sorted in pieces."""
     if len(texts) > _MOST_SORTED:
         return _split_and_print(texts)

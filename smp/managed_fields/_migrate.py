@@ -34,7 +34,7 @@ from smp.managed_fields._shapes import (
     Shape,
     root_shape,
 )
-from smp.managed_fields._versions import SERVING, Serving, in_form_of
+from smp.managed_fields._versions import SERVING, Serving, convert_to_form
 from smp.schema.model import Schema
 
 
@@ -93,7 +93,7 @@ def _fields_in(target: Schema, owner: Owner, obj: JSONObject) -> FieldSet:
     source = form_in(target, owner.api_version)
     if source is None:
         return owner.fields
-    present = fieldset_of(in_form_of(drop_managed_fields(obj), target), target)
+    present = fieldset_of(convert_to_form(drop_managed_fields(obj), target), target)
     shapes = root_shape(source, {}), root_shape(target, {})
     fields = _share(owner.fields, present, *shapes)
     for path, other in counterparts(target):

@@ -26,7 +26,7 @@ from smp.managed_fields._shapes import (
     root_shape,
 )
 from smp.managed_fields._typed import listing, type_problems
-from smp.managed_fields._versions import Changes, Serving, in_form_of
+from smp.managed_fields._versions import Changes, Serving, convert_to_form
 from smp.paths import Path
 from smp.schema.model import Schema
 
@@ -105,7 +105,7 @@ def reconcile(
         if its_schema is not schema and owner.api_version not in convertible:
             # Go: versionConverter.Convert. Nothing leaves out what the version of the
             # entry of a custom resource does not know, and no element may occur twice.
-            problems = type_problems(in_form_of(live, its_schema), its_schema)
+            problems = type_problems(convert_to_form(live, its_schema), its_schema)
             if problems:
                 raise ObjectError(listing(problems), code="not-convertible")
             convertible.add(owner.api_version)

@@ -18,7 +18,7 @@ from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._items import removed
 from smp.managed_fields._object_fields import fieldset_of
 from smp.managed_fields._shapes import Shape, root_shape
-from smp.managed_fields._versions import Serving, in_form_of
+from smp.managed_fields._versions import Serving, convert_to_form
 from smp.schema.model import Schema
 
 
@@ -38,7 +38,7 @@ def prune(
         return merged
     former_schema = serving.schema_of(former.api_version, schema) or schema
     keeps_emptied = serving.keeps_emptied
-    whole = in_form_of(merged, former_schema)
+    whole = convert_to_form(merged, former_schema)
     applied = _add_named_fields(former.fields, former_schema)
     left = removed(whole, former_schema, applied, keeps_emptied=keeps_emptied)
     # Go: addBackOwnedItems. The version that was applied comes first.
@@ -47,17 +47,17 @@ def prune(
         its_schema = serving.schema_of(version, schema)
         if its_schema is None:
             continue
-        before = in_form_of(before, its_schema)
-        kept = _fields_of(in_form_of(left, its_schema), its_schema)
+        before = convert_to_form(before, its_schema)
+        kept = _fields_of(convert_to_form(left, its_schema), its_schema)
         kept = kept.union(_add_named_fields(owned[version], its_schema))
         gone = _fields_of(before, its_schema).difference(kept)
         left = removed(before, its_schema, gone, keeps_emptied=keeps_emptied)
     # Go: addBackDanglingItems.
-    left = in_form_of(left, former_schema)
+    left = convert_to_form(left, former_schema)
     gone = _fields_of(whole, former_schema).difference(_fields_of(left, former_schema))
     gone = gone.intersection(applied)
     left = removed(whole, former_schema, gone, keeps_emptied=keeps_emptied)
-    return share_object(in_form_of(left, schema), merged)
+    return share_object(convert_to_form(left, schema), merged)
 
 
 def _fields_of(obj: JSONObject, schema: Schema) -> FieldSet:

@@ -90,7 +90,7 @@ from smp.managed_fields._scale import (
 )
 from smp.managed_fields._track import record_update, with_former_times
 from smp.managed_fields._typed import require_typed, type_error
-from smp.managed_fields._versions import SERVING, Serving, in_version_of
+from smp.managed_fields._versions import SERVING, Serving, convert_to_version
 from smp.paths import Path
 from smp.schema.model import Schema
 from smp.unions import Change, profile_named
@@ -154,7 +154,7 @@ def server_side_apply(  # noqa: PLR0913  (what a request says, step by step)
     applied = require_object("applied", applied)
     require_texts(manager=manager, subresource=subresource)
     if live is not None:
-        live = in_version_of(live, schema)
+        live = convert_to_version(live, schema)
     applier = _Applier(manager, force, subresource, profile, serving, now)
     if subresource == SCALE and live is not None and schema.kind != _SCALE:
         return _apply_scale(live, applied, schema, applier)
@@ -430,7 +430,7 @@ class _ServerSideApply:
         if self.applier.profile == "off" or not self.unions.concern:
             return None
 
-        def on_a_stock_server(attempt: Attempt) -> JSONObject:
+        def apply_on_a_stock_server(attempt: Attempt) -> JSONObject:
             applier = replace(
                 self.applier,
                 manager=attempt.manager,
@@ -451,7 +451,7 @@ class _ServerSideApply:
             self.schema,
             chosen=self.unions.applied,
             changed=self.unions.changed,
-            apply=on_a_stock_server,
+            apply=apply_on_a_stock_server,
             means=means,
         )
 

@@ -47,7 +47,7 @@ from smp.managed_fields._server_side import server_side_apply
 from smp.managed_fields._shapes import MAP, Shape, root_shape
 from smp.managed_fields._update import update_object
 from smp.managed_fields._upgrade import upgrade
-from smp.managed_fields._versions import SERVING, Serving, in_version_of
+from smp.managed_fields._versions import SERVING, Serving, convert_to_version
 from smp.paths import Path, value_at
 from smp.schema.model import ObjectType, Schema
 from smp.unions import profile_named
@@ -228,11 +228,11 @@ class _Run:
             problem = f"no schema of {step.api_version} is known"
             raise ObjectError(problem, code="version-not-served")
         other = _Run(schema, self._profile, self._serving.seen_from(self._schema))
-        before = current and in_version_of(current, schema)
+        before = current and convert_to_version(current, schema)
         state = other._state_after(before, step, now)
         after = current
         if state.object is not None and state.object is not before:
-            after = in_version_of(state.object, self._schema)
+            after = convert_to_version(state.object, self._schema)
         return replace(state, object=after)
 
     def _state_after(

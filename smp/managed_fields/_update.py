@@ -11,8 +11,8 @@ from smp._storage.update import (
     Decoded,
     Update,
     UpdateRequest,
-    as_requested,
     decode_object,
+    default_request,
     normalize_before_defaults,
     normalize_update,
     put_at_rest,
@@ -91,7 +91,7 @@ def _normalize(
     )
     update = normalize_update(
         live,
-        as_requested(chosen.object, live, schema, profile=profile),
+        default_request(chosen.object, live, schema, profile=profile),
         schema,
         UpdateRequest(profile=profile, defaulted=True),
     )

@@ -123,7 +123,7 @@ def _group(api_version: str) -> str:
     return api_version.rpartition("/")[0]
 
 
-def in_form_of(obj: JSONObject, schema: Schema) -> JSONObject:
+def convert_to_form(obj: JSONObject, schema: Schema) -> JSONObject:
     """Return an object without managedFields as the version of a schema sees it.
 
     Versions of one form see it as it is. Go: versionConverter.Convert.
@@ -134,11 +134,11 @@ def in_form_of(obj: JSONObject, schema: Schema) -> JSONObject:
     return stored(convert(obj, schema.kind, schema.api_version), schema)
 
 
-def in_version_of(obj: JSONObject, schema: Schema) -> JSONObject:
+def convert_to_version(obj: JSONObject, schema: Schema) -> JSONObject:
     """Return a stored object in the version of a schema, as a server serves it."""
     if obj.get("apiVersion") in (None, schema.api_version) or not schema.api_version:
         return obj
-    return {**in_form_of(obj, schema), "apiVersion": schema.api_version}
+    return {**convert_to_form(obj, schema), "apiVersion": schema.api_version}
 
 
 class Changes:
@@ -183,7 +183,10 @@ class Changes:
         if schema is None or schema is self._schema:
             found = self._by_version[self._schema.api_version]
         else:
-            old, new = in_form_of(self._old, schema), in_form_of(self._new, schema)
+            old, new = (
+                convert_to_form(self._old, schema),
+                convert_to_form(self._new, schema),
+            )
             # Go: versionConverter.Convert. Nothing leaves out what the version of the
             # entry does not know, and no element may occur twice.
             problems = type_problems(new, schema)

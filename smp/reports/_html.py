@@ -100,7 +100,7 @@ def make_printer(title: str, brief: Callable[[], Brief] = Brief) -> Printer:
 def _section(report: ObjectReport) -> str:
     """Return the section of an object, with its summary."""
     columns = _columns(report)
-    rows = _folded([*islice(_rows(report, columns), _MOST_ROWS + 1)])
+    rows = _fold([*islice(_rows(report, columns), _MOST_ROWS + 1)])
     html = (
         environment()
         .get_template("object.html")
@@ -244,7 +244,7 @@ def _rows(report: ObjectReport, columns: dict[str, str]) -> Iterator[_Row]:
             yield _row(side, names, (_why(cause),))
 
 
-def _folded(rows: list[_Row]) -> list[_Row]:
+def _fold(rows: list[_Row]) -> list[_Row]:
     """Return the rows, with those marked that are shown on demand alone.
 
     These are the fields that are equal, those that the server alone has set, and the

@@ -27,7 +27,7 @@ def findings_text(
     """Return what is written of each finding of an object, separated by commas."""
     return ",\n".join(
         json_text(write(report, finding, fingerprint))
-        for finding, fingerprint in report.fingerprinted()
+        for finding, fingerprint in report.add_fingerprints()
     )
 
 

@@ -83,7 +83,7 @@ class ObjectReport(msgspec.Struct, frozen=True):
         levels = {finding.severity for finding in self.findings}
         return next((level for level in LEVELS if level in levels), None)
 
-    def fingerprinted(self) -> Iterator[tuple[Finding, str]]:
+    def add_fingerprints(self) -> Iterator[tuple[Finding, str]]:
         """Yield the findings, each with what it alone is known by in later runs."""
         # An atomic list can lose several elements: the findings are of one path then.
         same: Counter[str] = Counter()

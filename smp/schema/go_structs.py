@@ -37,7 +37,7 @@ def print_struct(value: JSON, name: str) -> str:
         return quote_json(value)
     # Go decodes a member by its name in any case; these names differ in nothing else.
     members = {key.lower(): member for key, member in value.items()}
-    texts = [*_printed_fields(members, known)]
+    texts = [*_print_fields(members, known)]
     if members:
         return quote_json(value)
     return f"{{{','.join(texts)}}}"
@@ -48,7 +48,7 @@ def _fields_of(name: str) -> list[str]:
     return table.fields.get(name, "").split()
 
 
-def _printed_fields(members: JSONObject, fields: list[str]) -> Iterator[str]:
+def _print_fields(members: JSONObject, fields: list[str]) -> Iterator[str]:
     """Yield the fields with their values, and take them from the members."""
     for spelled in fields:
         field, _, type_ = spelled.partition(":")

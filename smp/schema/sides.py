@@ -399,7 +399,7 @@ class Sides:
         by_map_keys = self.roles.by_map_keys
         return pair_elements(lists, self.type, merge_key, by_map_keys=by_map_keys)
 
-    def changed_elements(self) -> list[Sides] | None:
+    def find_changed_elements(self) -> list[Sides] | None:
         """Return the elements that the result has others of than live.
 
         For lists without repeated keys. None where elements came, went or moved, or

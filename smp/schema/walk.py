@@ -512,7 +512,7 @@ def key_of(element: JSON, keys: tuple[str, ...]) -> Key:
     return tuple(parts)
 
 
-def identifying_keys(
+def find_identifying_keys(
     type_: Type, field: Field | None, old: JSONArray, new: JSONArray
 ) -> tuple[str, ...]:
     """Return the first keys of a list that all elements have and that no two share.

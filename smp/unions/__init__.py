@@ -25,7 +25,7 @@ from smp.unions._operations import (
     contradictions as contradictions,
 )
 from smp.unions._operations import (
-    without_unchosen_defaults as without_unchosen_defaults,
+    drop_unchosen_defaults as drop_unchosen_defaults,
 )
 from smp.unions._profiles import MANY, OFF, PROFILES, Rule
 from smp.unions._profiles import profile_named as profile_named

@@ -150,7 +150,7 @@ def _violations(
 
 
 @over_json("the object", "undefaulted", "defaulted")
-def without_unchosen_defaults(
+def drop_unchosen_defaults(
     undefaulted: JSONObject, defaulted: JSONObject, schema: Schema, *, profile: str
 ) -> JSONObject:
     """Return a defaulted object without defaulted members beside the selected one.

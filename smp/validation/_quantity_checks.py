@@ -146,7 +146,7 @@ def quantity_not_negative(judged: Judged) -> None:
         judged.invalid(printed(value), "must be greater than or equal to 0")
 
 
-def within_size(judged: Judged) -> None:
+def check_size(judged: Judged) -> None:
     """Compare the bytes of all values with ``maximum``.
 
     Those of the maps ``values`` are texts, and those of the map ``key`` are base64. Go:
@@ -167,7 +167,7 @@ def within_size(judged: Judged) -> None:
         judged.add("FieldValueTooLong", message, ABSENT, below)
 
 
-def within_limits(judged: Judged) -> None:
+def check_limits(judged: Judged) -> None:
     """Compare requests with limits (Go: validateResourceRequirements)."""
     limits = as_object(judged.obj.get("limits"))
     for name, value in as_object(judged.value).items():

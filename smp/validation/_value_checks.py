@@ -86,7 +86,7 @@ def refuse_empty(judged: Judged) -> None:
         judged.invalid("", judged.row.message)
 
 
-def in_range(judged: Judged) -> None:
+def check_range(judged: Judged) -> None:
     """Compare an integer with ``minimum`` and ``maximum``.
 
     With ``zero`` "unset" zero counts as absent, with "judged" absent counts as zero.
@@ -114,7 +114,7 @@ def _is_between(number: int, row: ValidationRow) -> bool:
     return not is_less and (row.maximum is None or number <= row.maximum)
 
 
-def at_most(judged: Judged) -> None:
+def check_length(judged: Judged) -> None:
     """Refuse a list or a text that is longer than ``maximum``."""
     value, most = judged.value, judged.row.maximum or 0
     if isinstance(value, list | str) and len(value) > most:
@@ -323,7 +323,7 @@ def keys_apart(judged: Judged) -> None:
             judged.invalid(name, judged.row.message, Key(name))
 
 
-def joined_name(judged: Judged) -> None:
+def check_joined_name(judged: Judged) -> None:
     """Require the name that the fields ``values`` make with a dot between them."""
     parts = [as_text(at(judged.obj, tuple(p.split(".")))) for p in judged.row.values]
     name = ".".join(parts)

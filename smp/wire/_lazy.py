@@ -280,12 +280,12 @@ def _decode_differing(sides: list[JSONObject], type_: Type, levels: int) -> None
             for side in having:
                 side[name] = value
         else:
-            decoded = _decoded_differing(values, type_.field(name), levels - 1)
+            decoded = _decode_what_differs(values, type_.field(name), levels - 1)
             for side, member in zip(having, decoded):
                 side[name] = member
 
 
-def _decoded_differing(
+def _decode_what_differs(
     values: list[Any], field: Field | None, levels: int
 ) -> list[JSON]:
     """Decode the parts of undecoded values of one field that differ."""

@@ -28,7 +28,7 @@ def test_a_composition_does_what_its_patches_do_in_turn(seed: int) -> None:
         # A patch is malformed, or no single patch has the effect.
         return
     for live in chain.objects:
-        expected = in_turn(chain, live)
+        expected = run_in_turn(chain, live)
         if expected is None:
             continue
         actual = apply_patch(live, composed, chain.schema)
@@ -40,7 +40,7 @@ def test_a_composition_does_what_its_patches_do_in_turn(seed: int) -> None:
         ), (chain.patches, live)
 
 
-def in_turn(chain: WideChain, live: JSONObject) -> JSONObject | None:
+def run_in_turn(chain: WideChain, live: JSONObject) -> JSONObject | None:
     """Return what the patches make of an object; None where that is not determined.
 
     A patch fails, the result lacks merge keys, or what composing takes for granted does

@@ -27,7 +27,7 @@ from urllib.parse import quote
 
 from smp._values.last_applied import LAST_APPLIED, with_last_applied
 from smp._values.values import JSON, JSONObject, as_list, as_object, as_text, same
-from smp.cases import SpecCase, changed_by, parse, refused_by, updated_text
+from smp.cases import SpecCase, find_changes_of, parse, updated_text, word_refusal
 from smp.documents import dump_json
 from smp.schema.resource_names import guess
 from tests.record.applies import RecordingProxy, kubectl, recording
@@ -145,9 +145,9 @@ class Situations:
         if answer is not None and answer.code >= HTTPStatus.BAD_REQUEST:
             # Cases name no namespace.
             text = json.dumps(answer.body).replace(f"({_NAMESPACE}/", "(/")
-            return refused_by(json.loads(text), answer.code)
+            return word_refusal(json.loads(text), answer.code)
         now = self._server.request("GET", path).body
-        return changed_by(_stable(live), _stable(now))
+        return find_changes_of(_stable(live), _stable(now))
 
     def _remove(self, path: str) -> None:
         self._server.request(

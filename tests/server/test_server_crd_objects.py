@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smp._values.values import JSON, JSONObject, as_list, as_object, same
-from smp.custom_resources import prepared_violations, value_violations
+from smp.custom_resources import find_prepared_violations, value_violations
 from smp.errors import DepthError
 from smp.handler import Accepted, Options, Refused, create
 from smp.schema.catalog import Catalog
@@ -80,7 +80,7 @@ def test_objects_are_defaulted_and_validated_as_by_kubernetes(
     assert same(as_go_prints(add_schema_defaults(obj, schema)), answer["defaulted"])
     ours = {
         uniform_field(str(violation.cause["field"]))
-        for violation in prepared_violations(obj, None, schema, {})
+        for violation in find_prepared_violations(obj, None, schema, {})
     }
     theirs = {uniform_field(field) for field, _ in answer["problems"]}
     if "<nil>" in theirs:
@@ -387,7 +387,7 @@ def test_duplicates_are_reported_at_the_second_occurrence() -> None:
     }
     schema: JSONObject = {"properties": {"a": listed}}
     obj: JSONObject = {"a": [{"k": "a"}, {"k": "a", "v": 1}, {"k": "a"}]}
-    found = prepared_violations(obj, None, schema, {})
+    found = find_prepared_violations(obj, None, schema, {})
     assert [violation.cause for violation in found] == [
         {
             "reason": "FieldValueDuplicate",

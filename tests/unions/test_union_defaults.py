@@ -12,7 +12,7 @@ from smp._values.values import JSONObject, as_list, as_object, same
 from smp.handler import MERGE, Options
 from smp.schema.model import Schema
 from smp.schema.sources.openapi import inline
-from smp.unions import without_unchosen_defaults
+from smp.unions import drop_unchosen_defaults
 from tests.support.handler_objects import accepted, causes, dump
 
 MEMBER: JSONObject = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -112,7 +112,7 @@ GIVEN: list[tuple[str, JSONObject, JSONObject]] = [
 )
 def test_a_default_is_no_choice(given: JSONObject, expected: JSONObject) -> None:
     defaulted = with_defaults(given)
-    result = without_unchosen_defaults(given, defaulted, SCHEMA, profile="kep1027")
+    result = drop_unchosen_defaults(given, defaulted, SCHEMA, profile="kep1027")
     assert same(result, expected)
 
 
@@ -143,11 +143,11 @@ def test_a_published_default_is_the_value_of_an_absent_discriminator() -> None:
 def test_a_profile_that_clears_nothing_keeps_defaults(profile: str) -> None:
     given: JSONObject = {"spec": {"type": "A", "a": {}}}
     defaulted = with_defaults(given)
-    result = without_unchosen_defaults(given, defaulted, SCHEMA, profile=profile)
+    result = drop_unchosen_defaults(given, defaulted, SCHEMA, profile=profile)
     assert result is defaulted
 
 
 def test_what_defaults_add_as_a_whole_stays() -> None:
     added: JSONObject = {"spec": {"type": "A", "a": {}, "b": {}}}
-    result = without_unchosen_defaults({}, added, SCHEMA, profile="kep1027")
+    result = drop_unchosen_defaults({}, added, SCHEMA, profile="kep1027")
     assert same(result, added)

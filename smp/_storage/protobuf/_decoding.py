@@ -121,7 +121,7 @@ class Reader:
                 tag, at = varint(data, at - 1, end)
             field = tags.get(tag)
             if field is None:
-                at = self.unlisted(tag, at, end, message, obj)
+                at = self.read_unlisted(tag, at, end, message, obj)
                 continue
             value: JSON
             if field.form <= INT_64:
@@ -192,7 +192,7 @@ class Reader:
             pair["value"] = message.numbers[_VALUE].zero()
         entries[as_text(pair["key"])] = pair["value"]
 
-    def unlisted(
+    def read_unlisted(
         self, tag: int, at: int, end: int, message: Message, obj: JSONObject
     ) -> int:
         """Read a field with a tag that is not in the table; return where it ends."""

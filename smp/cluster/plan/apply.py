@@ -55,7 +55,7 @@ from smp.cluster.plan.undoing import RollbackStep, steps_of
 from smp.cluster.plan.waiting import Waited, wait
 from smp.errors import ApplyWarning, ObjectError, SmpError
 from smp.hazards import HazardError
-from smp.violations import unchecked_rules
+from smp.violations import warn_of_unchecked_rules
 
 # Objects that others need: they are applied before all others.
 _FIRST: Final = ("Namespace", "CustomResourceDefinition")
@@ -287,7 +287,7 @@ def _prepare(entry: Prepared, options: ApplyOptions) -> Plan[None]:
     if entry.unchecked:
         item = entry.item
         text = f"{item.api_version} {item.kind}: {entry.unchecked}"
-        unchecked = unchecked_rules(text)
+        unchecked = warn_of_unchecked_rules(text)
         entry.predicted = msgspec.structs.replace(
             entry.predicted, violations=(*entry.predicted.violations, unchecked)
         )

@@ -114,7 +114,7 @@ def together(plans: list[Plan[T]]) -> Plan[list[T]]:
     return results
 
 
-def in_turn(plans: Iterable[Plan[T]]) -> Plan[list[T]]:
+def run_in_turn(plans: Iterable[Plan[T]]) -> Plan[list[T]]:
     """Run plans one after the other, and return their results in order."""
     results = []
     for plan in plans:

@@ -111,7 +111,7 @@ def predict(
         violations = predict_refusals(
             live,
             _decode(target, live, result.object, options),
-            _judging(target),
+            _schema_to_judge_by(target),
             profile=STOCK_PROFILE,
             found=violations,
         )
@@ -143,7 +143,7 @@ def predict_create(target: ApplyTarget, options: ApplyOptions) -> Prediction:
     violations = predict_refusals(
         None,
         update.object,
-        _judging(target),
+        _schema_to_judge_by(target),
         profile=STOCK_PROFILE,
         found=update.violations,
     )
@@ -219,14 +219,14 @@ def predict_server_side(
     violations = predict_refusals(
         live,
         result.object,
-        _judging(target),
+        _schema_to_judge_by(target),
         profile=STOCK_PROFILE,
         found=result.violations,
     )
     return Prediction(object=result.object, violations=violations)
 
 
-def _judging(target: ApplyTarget) -> Schema:
+def _schema_to_judge_by(target: ApplyTarget) -> Schema:
     known = target.kind_schema
     return (known.judging or known.schema).with_unknown_fields("merge")
 

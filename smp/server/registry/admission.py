@@ -16,7 +16,7 @@ from smp._storage.daemon_sets import DAEMON_SETS, count_templates
 from smp._storage.typed_storage import convert
 from smp._storage.update import put_at_rest
 from smp._values.values import JSON, JSONObject, as_object
-from smp.custom_resources import prepared_violations
+from smp.custom_resources import find_prepared_violations
 from smp.handler.admission import describe_unevaluated, find_expression_violations
 from smp.schema.structural import add_schema_defaults, make_numbers_whole, prune
 from smp.server.errors import raise_invalid
@@ -166,7 +166,7 @@ def _check_custom(
     defined = kind.defined
     if defined is None:
         return
-    found = prepared_violations(
+    found = find_prepared_violations(
         obj, old, defined.schema, defined.subresources, subresource=subresource
     )
     raise_invalid(violation for violation in found if not violation.warning)

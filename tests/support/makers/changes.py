@@ -47,7 +47,7 @@ class ChangeMaker(ObjectMaker):
     def extended(self, value: JSONObject, schema: Schema) -> JSONObject:
         """Add what servers and controllers add: defaults, sidecars, annotations."""
         self._left = self._size // 2
-        return _with_additions(value, self.object(schema), schema.type)
+        return _add_additions(value, self.object(schema), schema.type)
 
     def _drifted(self, value: JSONObject, schema: Schema) -> JSONObject:
         return self.changed(self.extended(value, schema), schema)
@@ -148,7 +148,7 @@ def _with_identity_of(original: JSONObject, result: JSONObject) -> JSONObject:
     return {**identity, **result, **identity, "metadata": named}
 
 
-def _with_additions(value: JSONObject, extra: JSONObject, type_: Type) -> JSONObject:
+def _add_additions(value: JSONObject, extra: JSONObject, type_: Type) -> JSONObject:
     """Add the members of another object; what the first one has stays as it is."""
     result = {**extra, **value}
     for name in value.keys() & extra.keys():
@@ -156,7 +156,7 @@ def _with_additions(value: JSONObject, extra: JSONObject, type_: Type) -> JSONOb
         if field is None:
             continue
         if isinstance(mine, dict) and isinstance(other, dict):
-            result[name] = _with_additions(mine, other, field.type)
+            result[name] = _add_additions(mine, other, field.type)
         elif isinstance(mine, list) and isinstance(other, list) and field.merges:
             taken = [identity_of(element, field) for element in mine]
             added = [e for e in other if not contains(taken, identity_of(e, field))]
