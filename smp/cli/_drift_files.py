@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Final
 from urllib.parse import quote, unquote
 
-from smp.cli._inputs import STDIN, Inputs, name_of
+from smp.cli._inputs import STDIN, Inputs, is_on_web, name_of
 from smp.errors import DocumentError
 
 _COMPRESSIONS: Final = {".gz": "gzip", ".zst": "zstd"}
@@ -34,7 +34,8 @@ class FleetInputs(Inputs):
     def _opened(self, path: str) -> Iterator[tuple[BinaryIO, bool]]:
         suffix = os.path.splitext(_name_in(path))[1]  # noqa: PTH122  # a URL too
         compression = _COMPRESSIONS.get(suffix)
-        if path == STDIN or (compression is None and not is_url(path)):
+        is_plain = compression is None and not is_url(path)
+        if path == STDIN or is_plain or is_on_web(path):
             with super()._opened(path) as opened:
                 yield opened
             return
@@ -65,6 +66,8 @@ class FleetInputs(Inputs):
         """
         if not suffixes:
             return super().files(path)
+        if is_on_web(path):
+            return [path]
         if not is_url(path):
             found = super().files(path, {*suffixes, *_COMPRESSIONS})
             return [file for file in found if file == path or _ends_in(file, suffixes)]

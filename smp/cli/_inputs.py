@@ -144,7 +144,7 @@ class Inputs:
                 # sys.stdin is None where the caller closed it.
                 yield getattr(sys.stdin, "buffer", BytesIO()), False
                 return
-            if path.startswith(_WEB):
+            if is_on_web(path):
                 yield BytesIO(_fetch(path)), False
                 return
             with open(path or ".", "rb") as file:  # noqa: PTH123  # without pathlib
@@ -692,6 +692,11 @@ def can_be_read_again(path: str) -> bool:
 def is_of_another_tool(identity: ObjectIdentity) -> bool:
     group, _kind = identity.group_kind
     return group in _GROUPS_OF_OTHER_TOOLS
+
+
+def is_on_web(path: str) -> bool:
+    """Tell whether a path is the URL of a file on a web server."""
+    return path.startswith(_WEB)
 
 
 def has_suffix(path: str) -> bool:

@@ -12,7 +12,7 @@ import msgspec
 from smp._values.values import ABSENT, JSON, JSONObject, as_text
 from smp.cli._commands import DONE, PARTLY, Argument, Command
 from smp.cli._errors import UsageError, inline, printable
-from smp.cli._inputs import Inputs
+from smp.cli._inputs import STDIN, Inputs, is_on_web
 from smp.cli._options import (
     CONNECTION_OPTIONS,
     KUSTOMIZE_OPTION,
@@ -137,10 +137,12 @@ def run_explain(
     of each conflict whose the field is, and what it leads to to give it up, to share
     it, and to take it.
     """
-    # A file among the words is meant for -f: no name of a type ends so.
-    files = tuple(word for word in words if word.endswith(_FILES))
-    words = tuple(word for word in words if word not in files)
-    paths = (*paths, *files)
+    # A file among the words is meant for -f: no name of a type is so.
+    paths = (*paths, *filter(_is_file, words))
+    words = tuple(word for word in words if not _is_file(word))
+    if live_paths and words and not paths and not kustomizations:
+        # Of a type there is nothing live: it is a directory.
+        paths, words = words[:1], words[1:]
     if paths or kustomizations or live_paths or last_paths:
         # 130 ms; fields need none.
         from smp.cli.apply import Explained, run_apply  # noqa: PLC0415
@@ -238,6 +240,12 @@ def _require_report(
 
 # How the names of files end, and no names of types.
 _FILES: Final = (".yaml", ".yml", ".json")
+
+
+def _is_file(word: str) -> bool:
+    return word == STDIN or word.endswith(_FILES) or is_on_web(word)
+
+
 COMMAND: Final[Command] = declare(
     run_explain,
     (
