@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -81,6 +82,9 @@ def run_patch(
     else:
         raise UsageError("give the patch either in --patch-file or in --patch")
 
+    if merge_keys and patch_type != "strategic":
+        raise UsageError(f"--merge-key says nothing to --type {patch_type}")
+    _require_lists(patch, merge_keys)
     # A strategic merge patch goes by the schema of an object; the other two types patch
     # any JSON value (RFC 7396, RFC 6902).
     any_document = patch_type != "strategic"
@@ -190,6 +194,34 @@ def _require_target(patch: Document, entries: list[Entry]) -> None:
             code="no-target",
         )
         raise CommandFailure(error, patch)
+
+
+def _require_lists(patch: Document, merge_keys: tuple[tuple[str, str], ...]) -> None:
+    """Raise Failure for a merge key at a path where the patch has no list."""
+    lists = [*dict.fromkeys(_paths_of_lists(patch.value, ""))]
+    for path, key in merge_keys:
+        if path in lists:
+            continue
+        error = PatchError(
+            f"--merge-key {path}={key}: the patch has no list there",
+            code="no-list-to-merge",
+            hint=f"its lists are at {', '.join(lists)}" if lists else "",
+        )
+        raise CommandFailure(error, patch)
+
+
+def _paths_of_lists(value: JSON, above: str) -> Iterator[str]:
+    """Yield the paths of all lists, as --merge-key takes them."""
+    if isinstance(value, dict):
+        for name, member in value.items():
+            path = f"{above}.{name}" if above else name
+            if isinstance(member, list) and not is_directive(name):
+                yield path
+                path += "[]"
+            yield from _paths_of_lists(member, path)
+    elif isinstance(value, list):
+        for element in value:
+            yield from _paths_of_lists(element, above)
 
 
 class PatchCommand(msgspec.Struct, frozen=True):

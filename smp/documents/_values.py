@@ -7,7 +7,7 @@ from typing import Final
 
 from smp._values.values import JSON
 from smp.documents._json import looks_like_json, parse_texts
-from smp.documents._text import Text
+from smp.documents._text import UTF8_MARK, Text
 from smp.documents._yaml_lines import value_of_lines
 from smp.errors import DocumentError
 
@@ -41,6 +41,7 @@ def values_of(text: Text, *, keep_floats: bool = False) -> list[tuple[JSON, int]
 
 
 def _yaml_values(text: Text) -> list[tuple[JSON, int]]:
+    _drop_mark(text)
     _check_separators(text)
     _check_line_ends(text)
     read = value_of_lines(text.data.decode())
@@ -50,6 +51,29 @@ def _yaml_values(text: Text) -> list[tuple[JSON, int]]:
     from smp.documents import _yaml_reader  # noqa: PLC0415  # see above
 
     return _yaml_reader.parse_documents(text)
+
+
+def _drop_mark(text: Text) -> None:
+    """Drop the byte order mark of a document, as go-yaml does at the head of a text.
+
+    To kubectl what follows a separator is a text by itself (Go: apimachinery util/yaml,
+    YAMLReader); the first separator is a part of the text. Raises DocumentError for a
+    mark at the head of another line, which go-yaml takes for a character and libyaml
+    for none.
+    """
+    if UTF8_MARK not in text.data:
+        return
+    line, end, rest = text.data.partition(b"\n")
+    if text.first_line > 1 and line.startswith(b"---"):
+        text.data = line + end + rest.removeprefix(UTF8_MARK)
+    at = text.data.find(b"\n" + UTF8_MARK)
+    if at >= 0:
+        raise text.error(
+            "invalid-yaml",
+            "a byte order mark in the middle of a document",
+            at + 1,
+            "remove it: kubectl takes it for a character of the line",
+        )
 
 
 def _check_separators(text: Text) -> None:

@@ -289,5 +289,19 @@ def test_a_merge_key_is_for_a_list_of_a_known_kind_too() -> None:
     assert merged["spec"]["rules"] == [{"host": "b"}, {"host": "a"}]
     for wrong in ("spec.rules", "=host", "spec..rules=host", "spec.none=host"):
         assert run(*command, wrong, stdin=json.dumps(live)).exit_code == 2
-    is_no_list = run(*command, "spec.ingressClassName=x", stdin=json.dumps(live))
+    key = ("--merge-key", "spec.ingressClassName=x")
+    of_a_list = '{"spec": {"ingressClassName": ["x"]}}'
+    is_no_list = run("patch", "-", "-p", of_a_list, *key, stdin=json.dumps(live))
     assert "is no list" in is_no_list.stderr
+
+
+def test_a_merge_key_of_no_list_of_the_patch_is_an_error() -> None:
+    patch = json.dumps({"spec": {"groups": [{"rules": [{"name": "b"}]}], "a": {}}})
+    command = ("patch", "-", "-p", patch, "--merge-key")
+    for path in ("spec.group", "spec", "spec.a", "groups", "spec.groups.rules"):
+        ran = run(*command, f"{path}=name", stdin=json.dumps(ROUTE))
+        assert ran.exit_code == 2
+        assert f"--merge-key {path}=name: the patch has no list there" in ran.stderr
+        assert "its lists are at spec.groups, spec.groups[].rules" in ran.stderr
+    ran = run(*command, "spec.groups=id", "--type", "merge", stdin=json.dumps(ROUTE))
+    assert (ran.exit_code, "says nothing to --type merge" in ran.stderr) == (2, True)

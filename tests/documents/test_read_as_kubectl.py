@@ -32,6 +32,7 @@ STRICTER: Final = {
     "keys that are floats": r"invalid-key: [\d.]+ cannot be a key",
     "text after a document": r"invalid-yaml: .*(?:document start|%YAML directive"
     r"|no line --- before it|comment of the separator|document separator)",
+    "byte order marks": r"invalid-yaml: a byte order mark",
     "two carriage returns": r"invalid-yaml: .*two carriage returns",
     "YAML that libyaml refuses": r"invalid-yaml: .*(?:unexpected ':'|unknown escape"
     r"|whitespace or line break|incompatible YAML|mapping values|end of the stream"
@@ -176,6 +177,27 @@ def test_what_kubectl_drops_is_an_error(text: str) -> None:
         with pytest.raises(DocumentError) as caught:
             read(given)
         assert caught.value.code in ("invalid-yaml", "invalid-json")
+
+
+HEAD: Final = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"
+
+
+def test_a_byte_order_mark_is_one_at_the_head_of_a_document_only() -> None:
+    """Go: YAMLReader, by whose texts go-yaml parses; the library reads no such text."""
+    value = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}}
+    for separator in ("---\n", "--- # c\n", "---\r\n"):
+        found = read(f"{HEAD}{separator}\ufeff{HEAD}")
+        assert [each.value for each in found] == [value, value]
+    for text in (
+        # A key that begins with the mark, also behind the first separator.
+        f"---\n\ufeff{HEAD}",
+        f"{HEAD}data:\n\ufeff  a: b\n",
+        # Errors of kubectl that libyaml does not see.
+        f"{HEAD}\ufeff# comment\ndata: {{a: b}}\n",
+        f"{HEAD}\n\ufeff\n",
+    ):
+        with pytest.raises(DocumentError, match="byte order mark"):
+            read(text)
 
 
 def test_utf_16_has_no_separators() -> None:
