@@ -414,8 +414,10 @@ def _report_of(row: _Line) -> ObjectReport:
     if isinstance(row, ExpiredRule):
         file, _, line = row.rule.rpartition(":")
         head = ("", "Rule", "", row.rule)
-        return ObjectReport.of_failure(
-            row.text(), "expired", Place(file, int(line)), head
+        place = Place(file, int(line))
+        finding = Failure("expired", Path(), row.text(), place=place)
+        return ObjectReport(
+            *head, place, "checked", findings=(finding,), failure="expired"
         )
     if isinstance(row, ClusterCoverage):
         head = ("", "Cluster", "", row.cluster)
@@ -438,6 +440,7 @@ def _report_of(row: _Line) -> ObjectReport:
         findings=tuple(_findings(row)),
         notes=tuple(notes),
         error=row.error or "",
+        failure="" if row.verdict in {"same", "unreadable"} else row.verdict,
     )
 
 

@@ -2,8 +2,9 @@
 
 The first test case of a suite is the object itself; each finding of level "error" is
 a test case that failed. Other findings are the output of the first one: a test either
-fails or it does not, and only an error makes the command fail. An object that could
-not be computed is an error of its test case.
+fails or it does not, and only an error makes the command fail. Where each object that
+is not what it should be does, that is a failure of its own test case, with all its
+findings. An object that could not be computed is an error of its test case.
 """
 
 from __future__ import annotations
@@ -39,13 +40,16 @@ def _suite(report: ObjectReport) -> str:
         for finding in report.findings
         if finding.severity == "error" and finding.origin != "failure"
     ]
+    if report.failure:
+        failed = []
     others = [finding for finding in report.findings if finding.severity != "error"]
     label = _quote(report.label)
     class_name = _quote(report.place.file or report.kind)
     errors = 1 if report.error else 0
-    counts = f'tests="{1 + len(failed)}" failures="{len(failed)}"'
+    failures = len(failed) + (1 if report.failure else 0)
+    counts = f'tests="{1 + len(failed)}" failures="{failures}" errors="{errors}"'
     lines = [
-        f'<testsuite name={label} {counts} errors="{errors}" skipped="0" time="0">',
+        f'<testsuite name={label} {counts} skipped="0" time="0">',
         f'  <testcase name={label} classname={class_name} time="0">',
     ]
     if report.error:
@@ -54,9 +58,15 @@ def _suite(report: ObjectReport) -> str:
             f'    <error message={_quote(headline)} type="failed">'
             f"{_text(report.error)}</error>"
         )
+    if report.failure:
+        paths = [str(each.path) for each in report.findings if each.path.steps]
+        where = f": {', '.join(paths)}" if paths else ""
+        message, type_ = _quote(report.failure + where), _quote(report.failure)
+        details = _text("\n".join(map(_line, report.findings)))
+        lines.append(f"    <failure message={message} type={type_}>{details}</failure>")
     # Consumers show the output of a test below it, line by line.
     output = [f"{report.verdict} ({report.place})", *report.notes]
-    output += [_line(finding) for finding in others]
+    output += [] if report.failure else [_line(finding) for finding in others]
     lines.append(f"    <system-out>{_text(chr(10).join(output))}</system-out>")
     lines.append("  </testcase>")
     # A consumer tells tests by their names.

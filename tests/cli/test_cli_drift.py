@@ -375,6 +375,11 @@ def test_reports_are_complete(files: tuple[str, ...]) -> None:
     rows = rows_of(drift(*files, "--format", "ndjson"))
     suites = JUnitXml.fromstring(drift(*files, "--format", "junit").stdout_bytes)
     assert len([*suites]) == len(rows)
+    # What a CI server counts: an object that is not as it should be has failed.
+    counts = [(s.tests, s.failures, s.errors, s.skipped) for s in suites]
+    assert counts == [(1, 1, 0, 0) if "verdict" in row else None for row in rows]
+    failed = [(case.name, case.result[0].type) for suite in suites for case in suite]
+    assert [type_ for _, type_ in failed] == [row["verdict"] for row in rows]
     sarif = json.loads(drift(*files, "--format", "sarif").stdout)
     [one] = sarif["runs"]
     paths = sum(len(row.get("paths", [])) or 1 for row in rows)

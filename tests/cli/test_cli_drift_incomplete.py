@@ -348,6 +348,7 @@ def test_every_format_says_what_was_not_read() -> None:
         if name == "junit":
             suites = JUnitXml.fromstring(ran.stdout_bytes)
             assert sum(suite.errors for suite in suites) == 3
+            assert sum(suite.failures for suite in suites) == 0
 
 
 @pytest.mark.usefixtures("folders")
