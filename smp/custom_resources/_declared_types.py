@@ -162,6 +162,8 @@ class DeclaredTypes:
         # Schemas are known by their ids, so they stay.
         self._nodes.append(node)
         message = self._file.message_type.add(name=name)
+        # Fields may be called jwks_uri and jwksUri: they are not read as JSON here.
+        message.options.deprecated_legacy_json_field_conflicts = True
         names = dict.fromkeys(node.properties)
         if node.is_resource:
             names |= dict.fromkeys(("apiVersion", "kind", "metadata"))

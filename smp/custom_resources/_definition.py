@@ -7,6 +7,7 @@ pkg/apis/apiextensions/validation. Its estimate of what rules cost is not made h
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
@@ -51,15 +52,22 @@ from smp.custom_resources._schema_rules import (
     is_convertible,
 )
 from smp.custom_resources._structure import MOST_VIOLATIONS
-from smp.custom_resources._table import EMBEDDED, PRESERVE, SchemaPlace
+from smp.custom_resources._table import (
+    EMBEDDED,
+    LIST_TYPE,
+    MAP_TYPE,
+    PRESERVE,
+    SchemaPlace,
+)
 from smp.custom_resources._validate import value_violations
+from smp.errors import SchemaError
 from smp.paths import Path
 from smp.schema.rewrite import rewrite
 from smp.schema.structural import prune_value
 from smp.violations import Violation, invalid, require
 
-# False is not the same as absent there.
-_KEPT: Final = ("default", PRESERVE)
+# What Go has a pointer to: false, or an empty text, is not the same as absent.
+_KEPT: Final = frozenset({"$ref", "default", LIST_TYPE, MAP_TYPE, PRESERVE})
 _NAME: Final = Path(("metadata", "name"))
 _KIND: Final = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
@@ -78,8 +86,8 @@ def definition_violations(
     as ``written``, or else those of a server, which moves what all versions have in
     common to the spec. Rules in CEL are compiled where the extra ``cel`` is installed;
     without ``rules`` they are not. What they cost is not estimated. With a warning is a
-    rule of which nothing is known. Raises SchemaError for what is no schema, and
-    DepthError. Source: Go, apiextensions-apiserver, pkg/apis/apiextensions/validation.
+    rule of which nothing is known. Raises DepthError. Source: Go,
+    apiextensions-apiserver, pkg/apis/apiextensions/validation.
     """
     definition = require_object("definition", definition)
     old = require_object_or_none("old", old)
@@ -183,7 +191,9 @@ def _normalize(version: JSONObject, field: str) -> JSON:
     part = version.get(field)
     schema = as_object(part).get("openAPIV3Schema")
     if isinstance(schema, dict):
-        return rewrite(schema, _drop_zeros)
+        # What is no schema is as it is written.
+        with suppress(SchemaError):
+            return rewrite(schema, _drop_zeros)
     return None if part == [] else part
 
 
@@ -192,7 +202,8 @@ def _drop_zeros(node: JSONObject) -> JSONObject:
     return {
         name: value
         for name, value in node.items()
-        if name in _KEPT or (value is not False and value not in (None, "", []))
+        if value is not None
+        and (name in _KEPT or (value is not False and value not in ("", [])))
     }
 
 
@@ -258,6 +269,15 @@ class _SchemaJudge:
         has_rules = any(inner.validations for inner in node.within())
         if not (has_rules and self._compiles and expressions.is_installed()):
             return
+        types, place = DeclaredTypes(), SchemaPlace(schema, Path())
+        types.add(node)
+        for index, rule in enumerate(node.validations):
+            at = place.path / VALIDATIONS / index
+            for each in _check_rule(rule, at, place, node, types):
+                if not each.warning and each.path.steps[-1] == "rule":
+                    detail = f"rule compile error: {each.message}"
+                    yield invalid(place.path, node.type, detail)
+                    return
         rules = RuleNode(node, node)
         for old in (default, ABSENT):
             found = [*RuleJudge().violations(default, old, rules, Correlation())]

@@ -92,7 +92,9 @@ def find_spec_violations(
     yield from SchemaPlace(spec, SPEC).refusals("spec")
     yield from _find_version_violations(versions)
     yield from _find_name_violations(as_object(spec.get("names")))
-    conversion = as_object(spec.get("conversion") or {"strategy": "None"})
+    conversion: JSONObject = {"strategy": "None"}
+    if spec.get("conversion") is not None:
+        conversion = as_object(spec["conversion"])
     yield from _find_conversion_violations(conversion)
 
 

@@ -40,6 +40,8 @@ PRESERVE: Final = "x-kubernetes-preserve-unknown-fields"
 INT_OR_STRING: Final = "x-kubernetes-int-or-string"
 EMBEDDED: Final = "x-kubernetes-embedded-resource"
 LIST_TYPE: Final = "x-kubernetes-list-type"
+MAP_TYPE: Final = "x-kubernetes-map-type"
+_POINTERS: Final = frozenset({LIST_TYPE, MAP_TYPE})
 _OF_RESOURCES: Final = ("apiVersion", "kind", "metadata")
 _BRANCHES: Final = ("allOf", "oneOf", "anyOf")
 _OF_CONDITIONS: Final = frozenset({"not", *_BRANCHES})
@@ -92,6 +94,9 @@ class SchemaPlace(msgspec.Struct, frozen=True):
     def states(self, name: str) -> bool:
         """Tell whether a keyword is not what it is in Go where it is absent."""
         value = self.schema.get(name)
+        # Go has a pointer to its text.
+        if name in _POINTERS:
+            return value is not None
         if value is None or value is False or value in ("", []):
             return False
         return value != {} or name not in _MAPS

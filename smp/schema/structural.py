@@ -113,11 +113,11 @@ def prune(obj: JSONObject, schema: JSONObject) -> JSONObject:
     unstructuredSchemaCoercer. Raises DepthError.
     """
     # The root has apiVersion, kind and metadata, declared or not.
-    return _prune_object(obj, schema, is_resource=True)
+    return _prune_object(obj, schema, is_resource=True, drops_nulls=True)
 
 
 def _prune_object(
-    obj: JSONObject, schema: JSONObject, *, is_resource: bool
+    obj: JSONObject, schema: JSONObject, *, is_resource: bool, drops_nulls: bool
 ) -> JSONObject:
     properties = as_object(schema.get("properties"))
     others = schema.get("additionalProperties")
@@ -130,26 +130,32 @@ def _prune_object(
             continue
         inner = properties.get(name, others)
         # Go: PruneNonNullableNullsWithoutDefaults.
-        if _is_unwanted_null(value, inner) and "default" not in as_object(inner):
+        is_dropped = drops_nulls and _is_unwanted_null(value, inner)
+        if is_dropped and "default" not in as_object(inner):
             pass
         elif name in properties or others is not None:
-            kept[name] = prune_value(value, inner)
+            kept[name] = prune_value(value, inner, drops_nulls=drops_nulls)
         elif preserves:
             kept[name] = value
         changed = changed or name not in kept or kept[name] is not value
     return kept if changed else obj
 
 
-def prune_value(value: JSON, schema: JSON) -> JSON:
+def prune_value(value: JSON, schema: JSON, *, drops_nulls: bool = False) -> JSON:
     """Return a value of any type without the fields that its schema does not know."""
     # "additionalProperties: true" has no schema.
     if not isinstance(schema, dict):
         return value
     if isinstance(value, dict):
         is_resource = schema.get("x-kubernetes-embedded-resource") is True
-        return _prune_object(value, schema, is_resource=is_resource)
+        return _prune_object(
+            value, schema, is_resource=is_resource, drops_nulls=drops_nulls
+        )
     if isinstance(value, list) and isinstance(schema.get("items"), dict):
-        elements = [prune_value(element, schema["items"]) for element in value]
+        elements = [
+            prune_value(element, schema["items"], drops_nulls=drops_nulls)
+            for element in value
+        ]
         for before, after in zip(value, elements, strict=True):
             if after is not before:
                 return elements

@@ -70,6 +70,85 @@ def test_paths_are_those_of_the_document(
     assert paths == {expected}
 
 
+_SPEC: Final = "spec.validation.openAPIV3Schema.properties[spec]"
+_SPEC_OF_ONE: Final = "spec.versions[0].schema.openAPIV3Schema.properties[spec]"
+_SCHEMA: Final = ["versions", 0, "schema", "openAPIV3Schema", "properties", "spec"]
+
+
+@pytest.mark.parametrize(
+    ("base", "steps", "value", "fields"),
+    [
+        # Two fields that Protocol Buffers would write alike.
+        (
+            "approved",
+            _SCHEMA,
+            {
+                "type": "object",
+                "properties": {
+                    "jwks_uri": {"type": "string"},
+                    "jwksUri": {"type": "string"},
+                },
+                "x-kubernetes-validations": [{"rule": "has(self.jwksUri)"}],
+            },
+            set(),
+        ),
+        ("approved", ["conversion"], {}, {"spec.conversion.strategy"}),
+        ("approved", ["conversion"], None, set()),
+        # A pointer to an empty text is not a missing one, null is.
+        (
+            "databases",
+            [*_SCHEMA, "x-kubernetes-map-type"],
+            "",
+            {f"{_SPEC_OF_ONE}.x-kubernetes-map-type"},
+        ),
+        (
+            "approved",
+            _SCHEMA,
+            {"type": "object", "properties": {"a": None}},
+            {f"{_SPEC}.properties[a].type"},
+        ),
+        # A rule that does not compile is told where it judges a default.
+        (
+            "approved",
+            _SCHEMA,
+            {
+                "type": "object",
+                "properties": {
+                    "a": {
+                        "type": "boolean",
+                        "default": True,
+                        "x-kubernetes-validations": [{"rule": "self + 1"}],
+                    }
+                },
+            },
+            {f"{_SPEC}.properties[a].default"},
+        ),
+        (
+            "approved",
+            _SCHEMA,
+            {
+                "type": "object",
+                "properties": {
+                    "a": {
+                        "type": "object",
+                        "properties": {"b": {"type": "string"}},
+                        "default": {"b": None},
+                    }
+                },
+            },
+            {f"{_SPEC}.properties[a].default.b"},
+        ),
+    ],
+)
+def test_what_random_changes_of_other_definitions_taught(
+    base: str, steps: list[str | int], value: object, fields: set[str]
+) -> None:
+    """A kube-apiserver 1.36.3 answered so."""
+    definition = change(bases()[base], [(["spec", *steps], value)])
+    found = custom_resources.definition_violations(definition, written=False)
+    assert {violation.cause["field"] for violation in found} == fields
+
+
 def test_an_update_keeps_what_objects_are_stored_under() -> None:
     """Go: validateCustomResourceDefinitionSpecUpdate, ValidateStoredVersions."""
     old = bases()["databases"]
