@@ -312,6 +312,14 @@ def iscsi_name(text: str) -> str:
     return "" if _ISCSI.fullmatch(text) else "must be valid format"
 
 
+def extended_resource(text: str) -> str:
+    """Check the name of an extended resource (Go: IsExtendedResourceName)."""
+    is_native = "/" not in text or "kubernetes.io/" in text
+    if is_native or text.startswith("requests.") or names.label_key(text):
+        return "must be a valid extended resource name"
+    return ""
+
+
 FORMATS: Final[Mapping[str, names.Rule]] = {
     "absolute-path": absolute_path,
     "annotation-key": names.annotation_key,
@@ -326,6 +334,7 @@ FORMATS: Final[Mapping[str, names.Rule]] = {
     "dns-subdomain-with-underscores": names.subdomain_with_underscores,
     "domain-path": domain_path,
     "environment-name": environment_name,
+    "extended-resource": extended_resource,
     "header": header_name,
     "host": host,
     "https-url": https_url,

@@ -265,8 +265,12 @@ def greater(judged: Judged) -> None:
 
 
 def not_greater(judged: Judged) -> None:
-    """Require that the value is not greater than that of the field ``key``."""
-    value, other = judged.value, judged.obj.get(judged.row.key)
+    """Require that the value is not greater than that of the field ``key``.
+
+    With ``zero`` "judged" that counts as zero where it is absent.
+    """
+    absent = 0 if judged.row.zero == "judged" else None
+    value, other = judged.value, judged.obj.get(judged.row.key, absent)
     if isinstance(value, int) and isinstance(other, int) and value > other:
         judged.invalid(value, judged.row.message.replace("{other}", str(other)))
 
@@ -403,3 +407,11 @@ def no_empty_key(judged: Judged) -> None:
     """Refuse a map with an empty key (Go: storage validateParameters)."""
     if "" in as_object(judged.value):
         judged.invalid("", judged.row.message)
+
+
+def require_each(judged: Judged) -> None:
+    """Require the fields ``values`` of each element of a list."""
+    for index, element in enumerate(elements(judged)):
+        for name in judged.row.values:
+            if is_missing(element.get(name, ABSENT)):
+                judged.required("", index, name)

@@ -248,3 +248,20 @@ def test_a_new_custom_resource_can_be_watched(server: Served) -> None:
             assert await watch.names(1) == [("MODIFIED", "c")]
 
     server.run(scenario())
+
+
+def test_the_older_paths_of_watches_are_those_of_an_api_server(server: Served) -> None:
+    """Go: k8s.io/apiserver, endpoints/installer.go, WATCH and WATCHLIST."""
+
+    async def scenario() -> None:
+        await write(server, "a")
+        await write(server, "b")
+        path = "/api/v1/watch/namespaces/default/configmaps"
+        async with server.watch(path) as watch:
+            assert await watch.names(2) == [("ADDED", "a"), ("ADDED", "b")]
+        async with server.watch(f"{path}/b") as watch:
+            assert await watch.names(1) == [("ADDED", "b")]
+        answer = await server.acall("POST", path, config_map("c"))
+        assert answer.status_code == 405
+
+    server.run(scenario())

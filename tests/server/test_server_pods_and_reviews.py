@@ -206,3 +206,24 @@ def test_the_store_is_a_component(server: Served) -> None:
     assert one["conditions"][0]["status"] == "True"
     missing = server.call("GET", "/api/v1/componentstatuses/scheduler")
     assert missing.status_code == 404
+
+
+def test_a_binding_names_its_pod_and_a_node(server: Served) -> None:
+    """A kube-apiserver 1.36.3 answers so."""
+    pod = {"name": "a", "namespace": "default"}
+    spec = {"containers": [{"name": "c", "image": "i"}]}
+    pods = "/api/v1/namespaces/default/pods"
+    server.post(
+        pods, {"apiVersion": "v1", "kind": "Pod", "metadata": pod, "spec": spec}
+    )
+    node = {"kind": "Node", "name": "n"}
+    for name, target, code in (
+        ("b", node, 400),
+        ("a", {**node, "kind": "Pod"}, 500),
+        ("a", {"name": ""}, 500),
+        ("a", node, 201),
+    ):
+        binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name}}
+        path = f"{pods}/a/binding"
+        answer = server.call("POST", path, {**binding, "target": target})
+        assert answer.status_code == code

@@ -281,13 +281,32 @@ async def dispatch(
 
     Raises UnknownResourceError.
     """
-    target = await state.kinds.locate(group, version, path)
+    target = await state.kinds.locate(group, version, path.removeprefix("watch/"))
+    if path.startswith("watch/"):
+        target = _watch_by_path(request, target)
     response = await _respond(state, request, target)
     call: Call | None = request.scope.get(CALL)
     if call is not None and call.admission and isinstance(response, Response):
         for value in warning_headers(call.admission.warnings):
             response.raw_headers.append((b"warning", value))
     return response
+
+
+def _watch_by_path(request: Request, target: Target) -> Target:
+    """Return the collection to watch, as the path .../watch/... asks.
+
+    It is the older form of the parameter (Go: endpoints/installer.go, WATCHLIST).
+    Raises MethodNotAllowedError.
+    """
+    if request.method != "GET" or target.subresource:
+        raise MethodNotAllowedError(
+            "the server does not allow this method on the requested resource"
+        )
+    query = "&watch=true"
+    if target.name:
+        query += f"&fieldSelector=metadata.name={target.name}"
+    request.scope["query_string"] += query.encode()
+    return target.named("")
 
 
 async def _respond(state: ServerState, request: Request, target: Target) -> ASGIApp:

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from smp._values import codec
 from smp._values.label_selectors import parse_label_selector
 from smp._values.values import JSONObject, as_object, as_text
-from smp.handler import ModifiedError, StatusError, to_status
+from smp.handler import InternalFailureError, ModifiedError, StatusError, to_status
 from smp.paths import Path
 from smp.server.endpoints.answers import respond, status_response
 from smp.server.endpoints.bodies import read_object
@@ -130,6 +130,15 @@ async def bind(call: Call) -> Response:
         pods = call.state.kinds.resources.find("", "v1", "pods")
         name = as_text(metadata_of(binding).get("name"))
         target = Target(pods, target.namespace, name)
+    elif metadata_of(binding).get("name") != target.name:
+        raise StatusError("name in URL does not match name in Binding object")
+    # Go: core validation.ValidatePodBinding, whose errors are answered so.
+    kind = value_at(binding, ("target", "kind"))
+    if kind not in ("Node", "", None):
+        problem = f'Unsupported value: "{kind}": supported values: "Node", "<empty>"'
+        raise InternalFailureError(f"target.kind: {problem}")
+    if not node:
+        raise InternalFailureError("target.name: Required value")
     await _review(call, target, binding)
     condition: JSONObject = {
         "type": "PodScheduled",

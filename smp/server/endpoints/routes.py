@@ -154,14 +154,15 @@ def _cacheable(
 
 
 _GET: Final = ("GET",)
+_PROBES: Final = ("readyz", "healthz")
+_CHECKS: Final = ("etcd", "log", "ping")
 # The first path that matches counts.
 _ROUTES: Final[tuple[tuple[str, Endpoint, tuple[str, ...]], ...]] = (
     # An API server answers these with a slash at the end as well, and publishes them
     # so; health checks and OpenAPI it does not.
     ("/", root, _GET),
-    ("/livez/{check}", livez, _GET),
-    ("/readyz/{check}", readyz, _GET),
-    ("/healthz/{check}", readyz, _GET),
+    *((f"/livez/{check}", livez, _GET) for check in _CHECKS),
+    *((f"/{path}/{check}", readyz, _GET) for path in _PROBES for check in _CHECKS),
     ("/version/", version, _GET),
     ("/api/", core_versions, _GET),
     ("/apis/", groups, _GET),

@@ -83,7 +83,11 @@ class DeleteOptions(msgspec.Struct, frozen=True, rename="camel"):
             else:
                 # In a query all values are strings, so the conversion is lenient, and
                 # the one list in DeleteOptions is a single value.
-                fields: dict[str, Any] = {**query}
+                names = cls.__struct_encode_fields__
+                fields: dict[str, Any] = {
+                    name: query[name] for name in names if name in query
+                }
+                fields.pop("preconditions", None)
                 if "dryRun" in fields:
                     fields["dryRun"] = [fields["dryRun"]]
                 options = msgspec.convert(fields, cls, strict=False)
