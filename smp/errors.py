@@ -355,7 +355,7 @@ class ConflictError(SmpError):
             option=Option(
                 name="overwrite",
                 value=True,
-                effect="lets the modified configuration win",
+                effect="lets the manifest win",
             ),
         )
         self.conflicts = conflicts

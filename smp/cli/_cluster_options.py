@@ -16,6 +16,7 @@ from smp.cli._options import (
     KUSTOMIZE_OPTION,
     MASK_OPTIONS,
     NAMESPACE_OPTION,
+    OVERWRITE_OPTION,
     SELECTOR_OPTION,
     output_option,
     read_duration,
@@ -79,13 +80,7 @@ MERGE: Final = (
         "--server-side]",
         metavar="NAME",
     ),
-    switch(
-        "--overwrite",
-        "Whether the manifest wins over changes made to the live object, or they are "
-        "an error.",
-        opposite="--no-overwrite",
-        default=True,
-    ),
+    OVERWRITE_OPTION,
     CommandOption(
         "--unions",
         "Clear what the choice of the manifest excludes, or send kubectl's patch.",

@@ -109,7 +109,7 @@ def _block(error: SmpError, document: Located | None, label: str) -> str:
         for conflict in error.conflicts:
             sides = {
                 "last-applied": conflict.base,
-                "new": conflict.ours,
+                "manifest": conflict.ours,
                 "live": conflict.theirs,
             }
             shown = [f"{name} {inline(value)}" for name, value in sides.items()]

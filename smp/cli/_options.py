@@ -324,7 +324,16 @@ FILENAME_OPTION: Final = filename_option("Manifests")
 # What -f names may be named without it, too.
 PATHS: Final = Argument("paths", is_required=False, is_repeatable=True)
 
-# The inputs of a three-way apply beside the new configuration.
+# Go: k8s.io/kubectl/pkg/cmd/apply, ApplyFlags.AddFlags.
+OVERWRITE_OPTION: Final = switch(
+    "--overwrite",
+    "Whether the manifest wins over changes made to the live object, or they are an "
+    "error.",
+    opposite="--no-overwrite",
+    default=True,
+)
+
+# The inputs of a three-way apply beside the manifest.
 LIVE_OPTIONS: Final = (
     CommandOption(
         "--live",

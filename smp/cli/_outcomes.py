@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 # The codes of notices that say of a path what its cause says too.
 UNMET: Final = "unmet"
 UNKNOWN_FIELD: Final = "unknown-field"
-_UNMET: Final = "the result is not what the new configuration asks for"
+_UNMET: Final = "the result is not what the manifest asks for"
 
 # Returns an object with the defaults that a server fills in.
 Defaulting: TypeAlias = Callable[[JSONObject], JSONObject]
@@ -133,7 +133,7 @@ class ObjectOperation(msgspec.Struct, frozen=True):
         notes: Iterable[str] = (),
         shows: Callable[[Path, str], bool] | None = None,
     ) -> ObjectOutcome:
-        """Apply a new configuration to a live object, which there is.
+        """Apply a manifest to a live object, which there is.
 
         ``shows`` tells which causes are wanted. Raises what three_way_apply raises.
         """

@@ -42,7 +42,7 @@ class OwnerChanges(msgspec.Struct, frozen=True):
         for conflict in self.conflicts:
             values = [
                 f"live {inline(value_at(live, conflict.path))}",
-                f"new {inline(value_at(new, conflict.path))}",
+                f"manifest {inline(value_at(new, conflict.path))}",
             ]
             owner = owner_text(conflict)
             yield conflict.path, f"owned by {owner}; {', '.join(values)}"
@@ -109,7 +109,7 @@ class OwnerChanges(msgspec.Struct, frozen=True):
                 record["live"] = live_value
             new_value = value_at(new, conflict.path)
             if new_value is not ABSENT:
-                record["new"] = new_value
+                record["manifest"] = new_value
             record["ways"] = [
                 _way_record(way) for way in self.ways if way.path == conflict.path
             ]

@@ -165,7 +165,7 @@ def _changes(outcome: ObjectOutcome) -> Iterator[Line]:
     elif outcome.removes:
         yield from _block("-", outcome.before)
     else:
-        # What the new configuration lacks and the last one has.
+        # What the manifest lacks and the last-applied one has.
         pruned: set[str] = set()
         if outcome.last_applied is not None and outcome.configuration is not None:
             removals = changes(

@@ -97,7 +97,7 @@ class Selection:
             self._kinds |= {(resource.group, resource.kind) for resource in named}
 
     def of_configuration(self, entries: Listing) -> Listing:
-        """Return the objects of a new configuration that take part.
+        """Return the objects of manifests that take part.
 
         One of another namespace is a problem, as it is for kubectl.
         """

@@ -280,7 +280,7 @@ def _raise_for_secret(
     The words of a server have the values of fields. So those of a Secret are the words
     for its masked values, if these are wrong as well.
     """
-    masks = Masks({"live": before, "new": new}, show_secrets=settings.show_secrets)
+    masks = Masks({"live": before, "manifest": new}, show_secrets=settings.show_secrets)
     masked = [_in_base64(masks.mask(obj)) for obj in (before, new)]
     apply(masked[0], as_object(masked[1]), force=True)
     raise ObjectError(
@@ -325,7 +325,7 @@ def for_a_reader(outcome: ObjectOutcome, settings: CommandSettings) -> ObjectOut
     configuration = as_object(outcome.patch)
     stored = _show(outcome.before)
     new = _show(outcome.after)
-    masks = settings.masks({"live": stored, "new": new, "applied": configuration})
+    masks = settings.masks({"live": stored, "manifest": configuration, "result": new})
     before, patch = masks.mask(stored), masks.mask(configuration)
     causes: tuple[Cause, ...] = ()
     ownership = outcome.ownership

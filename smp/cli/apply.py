@@ -36,6 +36,7 @@ from smp.cli._options import (
     KUSTOMIZE_OPTION,
     LIVE_OPTIONS,
     MERGE_OPTIONS,
+    OVERWRITE_OPTION,
     PATHS,
     POLICIES_OPTION,
     READER_OUTPUTS,
@@ -243,13 +244,7 @@ COMMAND: Final[Command] = declare(
         KUSTOMIZE_OPTION,
         *LIVE_OPTIONS,
         *CONNECTION_OPTIONS,
-        switch(
-            "--overwrite",
-            "Whether the new configuration wins over changes made to the live object, "
-            "or they are an error.",
-            opposite="--no-overwrite",
-            default=True,
-        ),
+        OVERWRITE_OPTION,
         *SERVER_SIDE_OPTIONS,
         switch(
             "--defaults",
@@ -289,8 +284,8 @@ def _rows(
     # Now all inputs are listed to their ends.
     inputs.end_listings()
     # Without --prune kubectl apply leaves alone what is not in the configuration.
-    inputs.skip(only_live, "live, but not in the new configuration")
-    inputs.skip(only_last, "applied last, but not in the new configuration")
+    inputs.skip(only_live, "live, but in no manifest")
+    inputs.skip(only_last, "last-applied, but in no manifest")
 
 
 class ApplyCommand(msgspec.Struct, frozen=True):
@@ -323,7 +318,7 @@ class ApplyCommand(msgspec.Struct, frozen=True):
                 {
                     "live": versions.live,
                     "last-applied": versions.last_applied,
-                    "new": versions.modified,
+                    "manifest": versions.modified,
                 }
             )
             masked = versions.masked(masks)

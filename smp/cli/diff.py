@@ -249,7 +249,7 @@ def _rows(
     # A three-way patch never removes an object: kubectl apply leaves that to --prune.
     if is_three_way:
         inputs.skip(removed, "only in ORIGINAL")
-    inputs.skip(only_live, "live, but not in MODIFIED")
+    inputs.skip(only_live, "live, but in no manifest")
     if not is_three_way:
         for entry in removed:
             if entry.number not in former_numbers:

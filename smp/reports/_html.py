@@ -43,7 +43,7 @@ _SHORT: Final = 60
 _LONGEST_VALUE: Final = 4_000
 _MOST_ROWS: Final = 2_000
 _COLUMNS: Final = {
-    "last-applied": "last applied",
+    "last-applied": "last-applied",
     "live": "live",
     "manifest": "manifest",
     "result": "result",

@@ -35,7 +35,7 @@ class ApplyResult(msgspec.Struct, frozen=True):
 
     @property
     def converged(self) -> bool:
-        """Whether the object is all that the modified configuration asks for."""
+        """Whether the object is all that the manifest asks for."""
         return not self.unmet
 
 
@@ -52,7 +52,7 @@ def three_way_apply(  # noqa: PLR0913  # keyword arguments are options
     defaults: bool = False,
     hazards: Policy = "warn",
 ) -> ApplyResult:
-    """Bring a live object to the modified configuration; see smp.three_way_apply.
+    """Bring a live object to the manifest; see smp.three_way_apply.
 
     Raises what that raises, DocumentError for what is not JSON, and DepthError.
     """

@@ -71,7 +71,7 @@ apps/v1 Deployment shop/web: changed
 
 v1 Secret shop/key: changed
   last-applied: none, neither a file nor an annotation of the live object
-  ~ stringData.password: "*** (live)" -> "*** (new)"
+  ~ stringData.password: "*** (live)" -> "*** (manifest)"
   warning: nothing can be pruned without a last-applied configuration [no-last-applied]
 
 2 objects: 2 changed
@@ -91,8 +91,7 @@ def test_the_annotation_is_not_used_when_a_file_lacks_the_object() -> None:
     ran = run(*APPLY, "--last-applied", "other.yaml", "-o", "report")
     assert "last-applied: none, as the file does not have the object" in ran.stdout
     assert (
-        "other.yaml:1: v1 ConfigMap a: applied last, but not in the new configuration"
-        in ran.stderr
+        "other.yaml:1: v1 ConfigMap a: last-applied, but in no manifest" in ran.stderr
     )
     assert "pruned)" not in ran.stdout
 
@@ -134,13 +133,13 @@ def test_conflicts_are_an_error_only_with_no_overwrite() -> None:
     block = """\
 smp: error: 2 conflicts with changes made to the live object
   spec.replicas
-    last-applied 2, new 3, live 5
+    last-applied 2, manifest 3, live 5
   spec.strategy.type
-    last-applied absent, new "Recreate", live "RollingUpdate"
+    last-applied absent, manifest "Recreate", live "RollingUpdate"
   path:   spec.replicas
   file:   new.yaml:1
   object: apps/v1 Deployment shop/web
-  hint:   --overwrite lets the modified configuration win
+  hint:   --overwrite lets the manifest win
 """
     assert ran.stderr.startswith(block)
 
@@ -155,10 +154,8 @@ def test_an_error_shows_no_value_of_a_secret() -> None:
     ran = run(*command)
     assert ran.exit_code == 2
     assert "-word" not in ran.output
-    assert (
-        'last-applied "*** (last-applied)", new "*** (new)", live "*** (live)"'
-        in ran.stderr
-    )
+    sides = ("last-applied", "manifest", "live")
+    assert ", ".join(f'{side} "*** ({side})"' for side in sides) in ran.stderr
     assert "old-word" in run(*command, "--show-secrets").stderr
 
 
@@ -176,7 +173,7 @@ def test_secrets_in_the_annotation_are_masked_in_reports() -> None:
     live = {**secret, "metadata": {"name": "s", "annotations": annotations}}
     Path("live.yaml").write_text(json.dumps(live))
     ran = run(*APPLY, "-o", "report")
-    assert '~ data.a: "*** (live)" -> "*** (new)"' in ran.stdout
+    assert '~ data.a: "*** (live)" -> "*** (manifest)"' in ran.stdout
     Path("none.yaml").write_text(json.dumps({**secret, "data": {"c": "x"}}))
     for other in (
         ran,
@@ -223,7 +220,7 @@ def test_strict_exits_with_1_when_the_result_lacks_something() -> None:
     ran = run(*command)
     # The ports of a Pod may not change (Go: ValidatePodUpdate).
     assert ran.exit_code == 2
-    assert "the result is not what the new configuration asks for" in ran.stderr
+    assert "the result is not what the manifest asks for" in ran.stderr
     Path("none.yaml").write_text(pod())
     ran = run(
         "apply", "-f", "none.yaml", "--live", "both.yaml", "--last-applied", "one.yaml"

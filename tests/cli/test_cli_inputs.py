@@ -33,7 +33,7 @@ def test_skipped_documents_are_counted_and_named() -> None:
 smp: skipped 3 documents:
   mixed.yaml:1: not a Kubernetes object: no apiVersion, no kind
   mixed.yaml:5: not a Kubernetes object: no apiVersion, no kind
-  live.yaml:3: v1 ConfigMap shop/b: live, but not in the new configuration
+  live.yaml:3: v1 ConfigMap shop/b: live, but in no manifest
 """
     summary = "1 object: 1 changed, 3 skipped\n"
     command = ("apply", "-f", "mixed.yaml", "--live", "live.yaml", "-o")

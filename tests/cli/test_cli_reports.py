@@ -162,7 +162,7 @@ def test_one_process_writes_what_several_write(output: str) -> None:
 
 def test_environment_values_are_masked_by_their_differences() -> None:
     text = run("explain", *SIDES, "--mask-env").stdout
-    assert 'env[name=PASSWORD].value: "*** (live)" -> "*** (new)"' in text
+    assert 'env[name=PASSWORD].value: "*** (live)" -> "*** (manifest)"' in text
     patch = run("diff", "web-live.yaml", "web.yaml", "--mask-env", "-o", "patch").stdout
     assert "fish" not in patch
     applied = ("apply", "-f", "web.yaml", "--live", "web-live.yaml", "-o", "yaml")

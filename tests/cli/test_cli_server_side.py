@@ -89,11 +89,12 @@ def test_a_conflict_names_the_owner_and_both_values() -> None:
         "apps/v1 Deployment default/web: not applied\n"
         "  applied by kubectl\n"
         "  conflict: spec.template.spec.containers[name=app].image: owned by alice "
-        '(Apply); live "a:1", new "a:2"\n'
+        '(Apply); live "a:1", manifest "a:2"\n'
         f"    {GIVE_UP}: owned by alice (Apply)\n"
         f"    {SHARE}: owned by alice (Apply), kubectl (Apply)\n"
         f"    {TAKE}: owned by kubectl (Apply)\n"
-        "  conflict: spec.replicas: owned by scaler (Update scale); live 5, new 3\n"
+        "  conflict: spec.replicas: owned by scaler (Update scale); live 5, "
+        "manifest 3\n"
         f"    {GIVE_UP}: owned by scaler (Update scale)\n"
         f"    {SHARE}: owned by kubectl (Apply), scaler (Update scale)\n"
         f"    {TAKE}: owned by kubectl (Apply)\n"
@@ -116,7 +117,7 @@ def test_records_have_conflicts_and_managers() -> None:
     assert record["result"] == record["live"]
     assert record["changes"] == []
     assert [
-        (conflict["path"], conflict["manager"], conflict["live"], conflict["new"])
+        (conflict["path"], conflict["manager"], conflict["live"], conflict["manifest"])
         for conflict in record["conflicts"]
     ] == [
         ("spec.template.spec.containers[name=app].image", "alice", "a:1", "a:2"),
@@ -192,7 +193,7 @@ def test_the_values_of_secrets_are_masked_for_a_reader_and_in_errors() -> None:
     shown = apply(record, "-o", "report")
     assert (
         '  conflict: data.key: owned by alice (Apply); live "*** (live)", '
-        'new "*** (applied)"\n'
+        'new "*** (manifest)"\n'
     ) in shown.stdout
     assert "b3RoZXI=" not in shown.output
     assert "b3RoZXI=" in apply(record, "-o", "report", "--show-secrets").stdout

@@ -37,7 +37,7 @@ class TestTheHintOfAnError:
         error = ConflictError(())
         assert error.option is not None
         assert (error.option.name, error.option.value) == ("overwrite", True)
-        assert error.hint == "overwrite=True lets the modified configuration win"
+        assert error.hint == "overwrite=True lets the manifest win"
 
     def test_an_unknown_field_names_the_option_that_merges_it(self) -> None:
         schema = smp.kubernetes().schema("apps/v1", "Deployment")
