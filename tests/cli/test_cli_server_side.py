@@ -193,7 +193,7 @@ def test_the_values_of_secrets_are_masked_for_a_reader_and_in_errors() -> None:
     shown = apply(record, "-o", "report")
     assert (
         '  conflict: data.key: owned by alice (Apply); live "*** (live)", '
-        'new "*** (manifest)"\n'
+        'manifest "*** (manifest)"\n'
     ) in shown.stdout
     assert "b3RoZXI=" not in shown.output
     assert "b3RoZXI=" in apply(record, "-o", "report", "--show-secrets").stdout
