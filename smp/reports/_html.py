@@ -239,6 +239,9 @@ def _rows(report: ObjectReport, columns: dict[str, str]) -> Iterator[_Row]:
     # What is lost of a list is no path of the result: it is shown after all others.
     for left in causes.values():
         for cause in left:
+            if same(cause.before, cause.after):
+                # It is a part of what another row shows as one value.
+                continue
             nothing = (ABSENT,) * len(names)
             side = SideBySide(cause.path, nothing, is_open=False, is_equal=False)
             yield _row(side, names, (_why(cause),))

@@ -295,11 +295,26 @@ def _read_union(union: JSON, fields: Mapping[str, JSON]) -> UnionGroup:
     )
 
 
+_FACETS: Final = (
+    *("value", "discriminatorValue", "optional"),
+    *("empty_is_unset", "not_empty", "uncounted"),
+)
+
+
 def _answers(document: JSON) -> Mapping[Failure, tuple[Answer, ...]]:
     try:
         return msgspec.convert(document, dict[Failure, tuple[Answer, ...]])
     except msgspec.ValidationError as error:
         raise _invalid(f"the answers of a server: {error}") from None
+
+
+def _require_known(facets: JSONObject, names: Sequence[str]) -> None:
+    """Raise SchemaError for a facet of a member that no shape has."""
+    for name in facets:
+        if name not in names:
+            raise _invalid(
+                f"{name!r} is not known of a member", f"known are {', '.join(names)}"
+            )
 
 
 def _flag(facets: JSONObject, name: str) -> bool:
@@ -314,6 +329,7 @@ def _members_by_field(published: JSON, shape: str) -> tuple[Member, ...]:
     members = []
     for name, value in _object(published, shape).items():
         facets: JSONObject = value if isinstance(value, dict) else {"value": value}
+        _require_known(facets, _FACETS)
         selecting = facets.get("value", facets.get("discriminatorValue", name))
         members.append(
             Member(
@@ -333,6 +349,7 @@ def _members_by_value(published: JSON, shape: str) -> tuple[Member, ...]:
     members = []
     for value, facets in _object(published, shape).items():
         if isinstance(facets, dict):
+            _require_known(facets, ("name", "optional"))
             optional = _flag(facets, "optional")
             members.append(Member(_text(facets.get("name")), value, optional))
         elif facets is not None:

@@ -16,7 +16,7 @@ from junitparser import JUnitXml
 
 import smp
 from smp._values.findings import Finding
-from smp._values.values import JSONObject
+from smp._values.values import JSONObject, as_object
 from smp.errors import Conflict
 from smp.explain import CAUSES
 from smp.hazards import HAZARDS
@@ -380,6 +380,20 @@ def test_a_page_has_a_limit_on_the_rows_of_an_object() -> None:
     text = text_of("html", report)
     assert text.count("<tr") == 2_001
     assert "Only the first 2000 rows are shown" in text
+
+
+def test_a_page_shows_no_part_of_a_value_that_is_equal_as_a_whole() -> None:
+    obj: JSONObject = {"spec": {"selector": {"matchLabels": {"app": "web"}}}}
+    schema = smp.kubernetes().schema("apps/v1", "Deployment")
+    manifest: JSONObject = {"spec": {**as_object(obj["spec"]), "replicas": 3}}
+    causes = smp.explain_apply(None, manifest, obj, schema)
+    assert "spec.selector.matchLabels.app" in {str(each.path) for each in causes}
+    report = msgspec.structs.replace(
+        applied_report(), causes=causes, live=obj, desired=manifest, result=manifest
+    )
+    page = text_of("html", report)
+    assert 'title="spec.selector"' in page
+    assert 'title="spec.selector.matchLabels.app"' not in page
 
 
 def test_formats_are_named() -> None:

@@ -198,6 +198,19 @@ def test_what_the_values_mean_follows_from_the_enum(
             [D2019, {"discriminator": "d", "members": {"c": "C"}}],
             "'d' belongs to two unions",
         ),
+        *(
+            ([union], "'Optional' is not known of a member")
+            for union in (
+                {"discriminator": "d", "members": {"c": {"Optional": True}}},
+                {"discriminator": "d", "fieldMembers": {"C": {"Optional": True}}},
+                {
+                    "discriminator": "d",
+                    "fields-to-discriminateBy": {
+                        "c": {"discriminatorValue": "C", "Optional": True}
+                    },
+                },
+            )
+        ),
     ],
 )
 def test_a_malformed_union_is_an_error_with_its_path(

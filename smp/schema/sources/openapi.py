@@ -244,6 +244,7 @@ def _type(node: JSON) -> TypeDocument:
                     # It has to be a schema, whatever it allows.
                     _compile_at(Path((keyword, index)), _type, branch)
             return scalar_document(node, stated)
+        # An empty enum is none (Go: kube-openapi, basicCommonValidator).
         enum = facets.get("enum")
         return {"type": stated, "enum": enum} if enum else stated
     # Beside a structure of its own, what a node combines only validates (structural
