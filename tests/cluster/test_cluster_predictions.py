@@ -137,6 +137,7 @@ def test_a_client_dry_run_fails_where_the_server_cannot_decode(
         ({"replicas": "2"}, "ignore", "wrong-type"),
         ({"bogus": 1}, "strict", "strict-decoding"),
         ({"bogus": 1}, "ignore", ""),
+        ({"bogus": 1}, "warn", ""),
         ({"replicas": 2}, "strict", ""),
     )
     failures: list[object] = []
@@ -148,8 +149,10 @@ def test_a_client_dry_run_fails_where_the_server_cannot_decode(
             obj: JSONObject = {**right, "spec": spec}
             run = cluster.apply(obj, dry_run="client", validate=validate)
             error = run.results[0].error
-            if (error.code if error else "") != code:
-                failures.append((members, validate, error))
+            told = [each.message for each in run.results[0].warnings]
+            warns = 'unknown field "spec.bogus"' in told
+            if (error.code if error else "") != code or warns != (validate == "warn"):
+                failures.append((members, validate, error, told))
         assert writes(api) == []
         cluster.apply(right)
     assert not failures

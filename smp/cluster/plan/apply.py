@@ -239,14 +239,15 @@ def _apply_all(
         applied = yield from _apply_one(
             entry, options, is_current=len(prepared) == 1, written=written
         )
-        if options.predicts_refusals and entry.predicted.undecided:
+        if options.predicts_refusals:
             undecided = [
                 ApplyWarning(each.code, each.path, each.message)
                 for each in entry.predicted.undecided
             ]
-            applied = msgspec.structs.replace(
-                applied, warnings=(*applied.warnings, *undecided)
-            )
+            # Of what is written the server warns itself.
+            unsent = entry.predicted.warnings if options.dry_run == "client" else ()
+            told = (*applied.warnings, *undecided, *unsent)
+            applied = msgspec.structs.replace(applied, warnings=told)
         results[index] = applied
         yield Progress(len(results), len(prepared), str(applied), applied)
         # Custom resources of the same run need it served.

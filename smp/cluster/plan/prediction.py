@@ -21,7 +21,7 @@ from smp._values.values import JSONObject, as_object, drop_nulls
 from smp.cluster.plan.client_side import ApplyTarget, Computed, compute
 from smp.cluster.plan.given_up import drop_given_up
 from smp.cluster.plan.options import ApplyOptions
-from smp.errors import ObjectError, SmpError
+from smp.errors import ApplyWarning, ObjectError, SmpError
 from smp.hazards import Hazard, HazardError, input_hazards, is_serious
 from smp.managed_fields import (
     ApplyConflictError,
@@ -40,7 +40,7 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
     ``object`` is the object that the server would store. ``refusal`` is what it would
     answer instead, such as a conflict; ``unmet`` are the paths at which the object
     would not be what the manifest asks for. ``compute`` has the patch of a client-side
-    apply to a live object.
+    apply to a live object, ``warnings`` what the server would warn of.
     """
 
     object: JSONObject | None = None
@@ -49,6 +49,7 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
     unmet: tuple[Path, ...] = ()
     refusal: SmpError | None = None
     computed: Computed | None = None
+    warnings: tuple[ApplyWarning, ...] = ()
 
     @property
     def undecided(self) -> tuple[Violation, ...]:
@@ -107,10 +108,12 @@ def predict(
     found = compute(target, live, options)
     result = found.result
     violations = result.violations
+    warnings: tuple[ApplyWarning, ...] = ()
     if options.predicts_refusals:
+        decoded, warnings = _decode(target, live, result.object, options)
         violations = predict_refusals(
             live,
-            _decode(target, live, result.object, options),
+            decoded,
             _schema_to_judge_by(target),
             profile=STOCK_PROFILE,
             found=violations,
@@ -121,6 +124,7 @@ def predict(
         violations=violations,
         unmet=result.unmet,
         computed=found,
+        warnings=warnings,
     )
 
 
@@ -136,7 +140,7 @@ def predict_create(target: ApplyTarget, options: ApplyOptions) -> Prediction:
     # Other runs ask the server.
     if not options.predicts_refusals:
         return Prediction(object=body, hazards=hazards)
-    body = _decode(target, None, body, options)
+    body, warnings = _decode(target, None, body, options)
     update = normalize_update(
         None, body, schema, UpdateRequest(profile=STOCK_PROFILE, configuration=body)
     )
@@ -147,35 +151,42 @@ def predict_create(target: ApplyTarget, options: ApplyOptions) -> Prediction:
         profile=STOCK_PROFILE,
         found=update.violations,
     )
-    return Prediction(object=update.object, hazards=hazards, violations=violations)
+    return Prediction(
+        object=update.object,
+        hazards=hazards,
+        violations=violations,
+        warnings=warnings,
+    )
 
 
 def _decode(
     target: ApplyTarget, live: JSONObject | None, new: JSONObject, options: ApplyOptions
-) -> JSONObject:
-    """Return an object as the server decodes it. Raises ObjectError where it cannot.
+) -> tuple[JSONObject, tuple[ApplyWarning, ...]]:
+    """Return an object as the server decodes it, and what it warns of.
+
+    Raises ObjectError where it cannot decode it.
 
     Go: the decoders of apimachinery; KEP-2885, server-side field validation.
     """
     schema = target.kind_schema.judging or target.kind_schema.schema
     if isinstance(schema.type, AnyType):
-        return new
+        return new, ()
     typed = not schema.is_custom
     found = decode_object(new, live, schema, typed=typed, custom=True)
+    # What a server does not publish it may know.
+    unknown = () if target.kind_schema.bundled else found.unknown_fields
+    told = [
+        ApplyWarning("strict-decoding", path, f'unknown field "{path.decoded}"')
+        for path in unknown
+    ]
     if found.violations:
         texts = "; ".join(str(violation) for violation in found.violations)
         code, path = "wrong-type", found.violations[0].path
-    elif (
-        options.validate == "strict"
-        and found.unknown_fields
-        # What a server does not publish it may know.
-        and not target.kind_schema.bundled
-    ):
-        unknown = [f'unknown field "{path}"' for path in found.unknown_fields]
-        texts = f"strict decoding error: {', '.join(unknown)}"
-        code, path = "strict-decoding", found.unknown_fields[0]
+    elif options.validate == "strict" and told:
+        texts = f"strict decoding error: {', '.join(each.message for each in told)}"
+        code, path = "strict-decoding", told[0].path
     else:
-        return found.object
+        return found.object, tuple(told) if options.validate == "warn" else ()
     message = f"the API server would refuse it: {texts}"
     raise ObjectError(message, code=code, path=path)
 
