@@ -219,6 +219,8 @@ async def _run(
     """
     command = [sys.executable, "-m", "smp", *words, "--"]
     command += [path for path in paths or () if path]
+    if any("\0" in word for word in command):
+        raise ToolError("an argument has a null character")
     done = await anyio.run_process(command, input=text.encode(), check=False)
     messages = done.stderr.decode(errors="replace").splitlines()
     documents = _read_documents(done.stdout.decode())

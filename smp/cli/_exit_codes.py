@@ -45,8 +45,13 @@ class Tally(msgspec.Struct):
 
 
 def is_refusal(finding: Finding) -> bool:
-    """Tell whether a finding is that an API server would refuse the object."""
-    return finding.origin == "violation" and finding.severity == "error"
+    """Tell whether a finding is that an API server would refuse the object.
+
+    It refuses an apply whose last-applied annotation does not fit, too (Go:
+    ValidateAnnotationsSize).
+    """
+    is_violation = finding.origin == "violation" and finding.severity == "error"
+    return is_violation or finding.code == "oversized-last-applied"
 
 
 def describe(finding: Finding) -> str:

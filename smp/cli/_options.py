@@ -123,6 +123,10 @@ class CommandSettings(msgspec.Struct, frozen=True):
         is_report = self.report_format is not None
         return is_report and not self.stat and not self.quiet
 
+    def open_inputs(self) -> Inputs:
+        """Return what reads the inputs of the run."""
+        return Inputs(self.max_bytes, self.exclude)
+
     def masks(self, versions: Mapping[str, JSONObject | None]) -> Masks:
         """Return the masks of one object, made of its versions by role."""
         return Masks(versions, show_secrets=self.show_secrets, mask_env=self.mask_env)

@@ -97,6 +97,8 @@ def read_options_file(path: str) -> OptionsFile:
     for name in value:
         if name not in _ALLOWED:
             hint = did_you_mean(name, _ALLOWED) or f"there are: {', '.join(_ALLOWED)}"
+            if name == "owners":
+                hint = "owners stand in the file of rules"
             raise _wrong(shown, f"no option {name!r} for an options file", hint)
     return OptionsFile(shown, value)
 

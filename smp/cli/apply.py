@@ -105,7 +105,7 @@ def run_apply(
     what has to be sent: each request with method, path, query, media type and body.
     """
     _require_options(settings, has_others=bool(last_paths) or not overwrite)
-    inputs = Inputs(settings.max_bytes, settings.exclude)
+    inputs = settings.open_inputs()
     if not paths and not kustomizations:
         raise UsageError("give manifests: -f FILE, or -k DIR")
     at_once = selects_by_name(settings)

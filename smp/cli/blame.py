@@ -366,7 +366,7 @@ def run_blame(
     """
     if not paths:
         raise UsageError("give live objects: smp blame FILE, or -f FILE")
-    inputs = Inputs(settings.max_bytes, settings.exclude)
+    inputs = settings.open_inputs()
     try:
         patterns = tuple(pattern_of(path) for path in selected)
     except ValueError as error:

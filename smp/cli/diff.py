@@ -103,7 +103,7 @@ def run_diff(
 
         asked |= {"paths": paths, "kustomizations": kustomizations}
         return show_diff(cluster, asdict(settings) | asked)
-    inputs = Inputs(settings.max_bytes, settings.exclude)
+    inputs = settings.open_inputs()
     comparing = Comparing.of(settings, inputs)
     originals_at, manifests = _paths_of(
         states, paths, kustomizations, has_live=bool(live)

@@ -12,7 +12,7 @@ import msgspec
 from smp._values.values import ABSENT, JSON, JSONObject, as_text
 from smp.cli._commands import DONE, PARTLY, Argument, Command
 from smp.cli._errors import UsageError, inline, printable
-from smp.cli._inputs import STDIN, Inputs, is_on_web
+from smp.cli._inputs import STDIN, is_on_web
 from smp.cli._options import (
     CONNECTION_OPTIONS,
     KUSTOMIZE_OPTION,
@@ -164,7 +164,7 @@ def run_explain(
     if not words:
         raise UsageError("give a type: smp explain deploy, or -f FILE --live FILE")
     sources = Sources()
-    inputs = Inputs(exclude=settings.exclude)
+    inputs = settings.open_inputs()
     catalog = Schemas(settings, inputs, sources).catalog
     for problem in inputs.problems:
         problem.show()

@@ -79,7 +79,7 @@ def run_lint(  # the options of the command
     if not paths:
         raise UsageError("give manifests: smp lint FILE, or -f FILE")
     _require_codes(codes)
-    inputs = Inputs(settings.max_bytes, settings.exclude)
+    inputs = settings.open_inputs()
     sources = Sources()
     schemas = Schemas(settings, inputs, sources)
     schema = _schema_of(kind, schemas, sources) if kind else None

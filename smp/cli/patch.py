@@ -74,7 +74,7 @@ def run_patch(
     """
     if not paths:
         raise UsageError("give what to patch: smp patch FILE, or -f FILE")
-    inputs = Inputs(settings.max_bytes, settings.exclude)
+    inputs = settings.open_inputs()
     if text is not None and patch_file is None:
         patch = read_one(text, source="--patch")
     elif patch_file is not None and text is None:

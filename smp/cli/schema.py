@@ -21,6 +21,7 @@ from smp.cli._definitions import is_definition
 from smp.cli._errors import CommandFailure, concerning, report
 from smp.cli._inputs import STDIN, Inputs
 from smp.cli._objects import label_of
+from smp.cli._options import EXCLUDE_OPTION
 from smp.cli._outputs import write, write_bytes
 from smp.comparison import SCHEMA_NAME
 from smp.documents import Document
@@ -41,7 +42,9 @@ def print_rules_schema() -> int:
     return DONE
 
 
-def compile_documents(*, paths: tuple[str, ...], output: str, source: str) -> int:
+def compile_documents(
+    *, paths: tuple[str, ...], output: str, source: str, exclude: tuple[str, ...]
+) -> int:
     """Compile schemas to a small file, which is read much faster.
 
     PATHS have either OpenAPI v2 or v3 documents, for --openapi of the other commands,
@@ -49,7 +52,7 @@ def compile_documents(*, paths: tuple[str, ...], output: str, source: str) -> in
     among definitions, are left out. One that cannot be read is an error, and the others
     are compiled. Equal documents give equal bytes.
     """
-    inputs = Inputs()
+    inputs = Inputs(exclude=exclude)
     documents = [part for path in paths for part in inputs.documents(path)]
     definitions = [document for document in documents if is_definition(document.value)]
     for problem in inputs.problems:
@@ -123,6 +126,7 @@ COMMAND: Final = CommandGroup(
                     metavar="TEXT",
                     default="",
                 ),
+                EXCLUDE_OPTION,
             ),
             arguments=(Argument("paths", is_repeatable=True),),
             exit_codes="0 done, 2 an error, 3 done in part",

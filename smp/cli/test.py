@@ -27,11 +27,12 @@ from smp.cli._commands import (
 )
 from smp.cli._errors import CommandFailure, printable
 from smp.cli._inputs import Inputs, name_of
+from smp.cli._options import EXCLUDE_OPTION
 from smp.cli._outputs import write
 from smp.errors import DocumentError, SmpError
 
 
-def run_test(*, paths: tuple[str, ...], update: bool) -> int:
+def run_test(*, paths: tuple[str, ...], update: bool, exclude: tuple[str, ...]) -> int:
     """Run golden cases.
 
     Each PATH is a file of cases or a directory with such files. All cases run, also
@@ -39,7 +40,7 @@ def run_test(*, paths: tuple[str, ...], update: bool) -> int:
     one that cannot be run, or a file that holds none, is an error.
     """
     errors: list[CommandFailure] = []
-    inputs = Inputs()
+    inputs = Inputs(exclude=exclude)
 
     # A file may be named twice, or be in a directory that is named as well.
     files: dict[str, None] = {}
@@ -86,6 +87,7 @@ COMMAND: Final = Command(
             "--update",
             "Make failing cases expect what happens; review that before you commit it.",
         ),
+        EXCLUDE_OPTION,
     ),
     arguments=(Argument("paths", metavar="PATH...", is_repeatable=True),),
 )

@@ -183,3 +183,14 @@ def test_a_definition_judges_its_objects_in_every_command() -> None:
         assert "spec.replicas in body should be less than or equal to 10" in ran.stderr
     assert run("lint", bad, *crd).exit_code == 1
     assert run("apply", "-q", "-f", good, *crd).exit_code == 0
+
+
+def test_an_annotation_that_does_not_fit_is_a_refusal() -> None:
+    for name, value in (("new", "y" * 300_000), ("live", "1")):
+        obj = {**config_map(name="a"), "data": {"a": value}}
+        Path(f"{name}.json").write_text(json.dumps(obj))
+    ran = run("apply", "-f", "new.json", "--live", "live.json", "-q")
+    assert (ran.exit_code, "oversized-last-applied" in ran.stderr) == (2, True)
+    server_side = ("--server-side", "--force-conflicts", "-q")
+    ran = run("apply", "-f", "new.json", "--live", "live.json", *server_side)
+    assert (ran.exit_code, ran.stderr) == (0, "")

@@ -153,3 +153,18 @@ def test_what_codes_mean_can_be_read() -> None:
     page, entry = converse(read_all)
     assert [code for code in HAZARDS if f"## {code}\n" not in page] == []
     assert "give each element a key of its own" in entry
+
+
+def test_bad_arguments_are_errors_with_a_reason() -> None:
+    rows: list[tuple[str, dict[str, Any], str]] = [
+        ("explain", {}, "manifests"),
+        ("lint", {"paths": []}, "give manifests"),
+        ("lint", {"paths": ["--help"]}, "No such file"),
+        ("lint", {"paths": ["a\0b"]}, "null character"),
+        ("preview", {"manifests": ["missing.yaml"], "live": []}, "No such file"),
+        ("diff", {"original": "", "modified": ""}, "give ORIGINAL"),
+    ]
+    results = ask([(name, given) for name, given, _ in rows])
+    for (name, _, reason), result in zip(rows, results, strict=True):
+        text = " ".join(part.text for part in result.content)
+        assert (result.is_error, reason in text) == (True, True), (name, text)
