@@ -255,6 +255,8 @@ def test_health_version_and_metrics(server: Served) -> None:
     assert server.get("/version")["gitVersion"].startswith("v1.37")
     server.post(CONFIG_MAPS, config_map("a"))
     server.call("GET", f"{CONFIG_MAPS}/none")
+    for path in ("/openapi/v3", "/openapi/v3/api/v1", "/openapi/v3/api", "/nowhere"):
+        server.call("GET", path)
     answer = server.call("GET", "/metrics")
     assert answer.headers["content-type"].startswith("text/plain; version=")
     families = text_string_to_metric_families(answer.text)
@@ -277,4 +279,13 @@ def test_health_version_and_metrics(server: Served) -> None:
             each.value for each in samples if (each.name, each.labels) == (name, labels)
         ]
         assert found == [1], name
+    # As a kube-apiserver 1.36.3 counts them.
+    about_none = {
+        each.labels["subresource"]: each.value
+        for each in samples
+        if each.name == "apiserver_request_total" and each.labels["code"] == "200"
+    }
+    del about_none[""]
+    paths = dict.fromkeys(("/livez", "/readyz", "/healthz", "openapi/v3"), 1)
+    assert about_none == {**paths, "openapi/v3/": 1}
     assert "apiserver_current_inflight_requests 0.0" in answer.text.splitlines()

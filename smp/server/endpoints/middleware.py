@@ -113,8 +113,23 @@ _VERBS: Final = {
 # The verbs in the metrics that are not those of the log in capitals: an API server
 # reports the methods there (Go: k8s.io/apiserver, endpoints/metrics).
 _REPORTED: Final = {"create": "POST", "update": "PUT", "other": "other"}
+# What an API server reports as the subresource of requests that are not about objects
+# (Go: healthz.InstallPathHandler; kube-openapi's handlers, by their prefix).
+_HEALTH: Final = ("/healthz", "/livez", "/readyz")
+_DOCUMENTS: Final = ("openapi/v2", "openapi/v3")
 # The status in the log where there was no answer, because the client disconnected.
 _NO_ANSWER: Final = 499
+
+
+def _endpoint_of(path: str) -> str:
+    """Return how an endpoint is called in the metrics; empty for all others."""
+    name = path.removeprefix("/")
+    for document in _DOCUMENTS:
+        if name == document:
+            return document
+        if name.startswith(f"{document}/"):
+            return f"{document}/"
+    return path if path in _HEALTH else ""
 
 
 class InternalError(SmpError):
@@ -178,7 +193,8 @@ class RequestMiddleware:
         elif call:
             labels = (call.verb, "", "", "", "")
         else:
-            labels = (_VERBS.get(scope["method"], "other"), "", "", "", "")
+            verb = _VERBS.get(scope["method"], "other")
+            labels = (verb, "", "", "", _endpoint_of(scope["path"]))
         verb = labels[0]
         labels = (_REPORTED.get(verb, verb.upper()), *labels[1:])
         metrics = self._state.metrics
