@@ -37,6 +37,7 @@ _FIRST: Final = (
     ("extra", "it has no manifest"),
 )
 _NOBODY: Final = "(nobody)"
+_NAMELESS: Final = {"cluster": "(no name)", "owner": _NOBODY}
 
 
 # The labels of a number, and the number.
@@ -108,7 +109,10 @@ class FleetBrief:
         ]
         if ranks:
             rank = ranks[-1 if row.heals else 0]
-            line = (row.label, _FIRST[rank][1], row.owner or _NOBODY, row.since)
+            what = _FIRST[rank][1]
+            if row.paths:
+                what += f": {min(row.paths)}"
+            line = (row.label, what, row.owner or _NOBODY, _day(row.since))
             insort(self._first, (rank, row.since, line))
             del self._first[_MOST_FIRST:]
 
@@ -132,7 +136,7 @@ class FleetBrief:
             counts = f"{changes['new']:,} new, {changes['mended']:,} mended"
             sentences.append(f"Since the last run: {counts}.")
         if self._all.since:
-            sentences.append(f"The oldest was found at {self._all.since}.")
+            sentences.append(f"The oldest was found first on {_day(self._all.since)}.")
         unknown = self._all.verdicts["unreadable"]
         if incomplete:
             sentences.append(
@@ -204,15 +208,20 @@ def _table(
     ranked = sorted(groups.items(), key=lambda item: (-item[1].found, item[0]))
     rows: list[tuple[str, ...]] = []
     for value, group in ranked[:_MOST_LINES]:
-        read = "; ".join(incomplete.get(value, ["completely"]))
-        rows.append(
-            (value or _NOBODY, f"{group.found:,}", f"{group.new:,}", group.since, read)
-        )
-    columns: tuple[str, ...]
-    columns = (name, "not as they should be", "new", "since", "read")
-    if not incomplete:
-        columns, rows = columns[:-1], [row[:-1] for row in rows]
-    return BriefTable(heading, columns, rows)
+        found, new = f"{group.found:,}", f"{group.new:,}"
+        unknown = f"{group.verdicts['unreadable']:,}"
+        reasons = "; ".join(incomplete.get(value, ()))
+        since = _day(group.since) if group.found else ""
+        rows.append((value or _NAMELESS[name], found, new, since, unknown, reasons))
+    columns = (name, "not as they should be", "new", "since", "not known", "why")
+    # Where all was read, nothing is unknown; of owners it is not known why.
+    used = 6 if incomplete else 5 if any(row[4] != "0" for row in rows) else 4
+    return BriefTable(heading, columns[:used], [row[:used] for row in rows])
+
+
+def _day(time_: str) -> str:
+    """Return the day of a time."""
+    return time_[:10]
 
 
 def _lines_of(name: str, text: str, samples: list[_Sample]) -> Iterator[str]:

@@ -417,15 +417,17 @@ def _report_of(row: _Line) -> ObjectReport:
         place = Place(file, int(line))
         finding = Failure("expired", Path(), row.text(), place=place)
         return ObjectReport(
-            *head, place, "checked", findings=(finding,), failure="expired"
+            *head, place, "checked", findings=(finding,), outcome="expired"
         )
     if isinstance(row, ClusterCoverage):
         head = ("", "Cluster", "", row.cluster)
         text = f"not read completely: {_coverage_text(row)}"
-        return ObjectReport.of_failure(text, "incomplete", Place(""), head)
+        report = ObjectReport.of_failure(text, "incomplete", Place(""), head)
+        return msgspec.structs.replace(report, outcome="incomplete")
     file, _, line = (row.desired_place or row.live_place).rpartition(":")
     place = Place(file, int(line)) if line.isdecimal() else Place(row.live_place)
-    notes = [f"cluster {row.cluster}"] if row.cluster else []
+    facts = {"cluster": row.cluster, "owner": row.owner, "since": row.since}
+    notes = [f"{name} {value}" for name, value in facts.items() if value]
     notes += [f"{path}: {commit}" for path, commit in _beside(row, row.commits)]
     notes += [f"{path}: {manager}" for path, manager in _beside(row, row.managers)]
     patch: JSON = None if row.patch is None else msgspec.json.decode(row.patch)
@@ -440,7 +442,7 @@ def _report_of(row: _Line) -> ObjectReport:
         findings=tuple(_findings(row)),
         notes=tuple(notes),
         error=row.error or "",
-        failure="" if row.verdict in {"same", "unreadable"} else row.verdict,
+        outcome="" if row.verdict == "same" else row.verdict,
     )
 
 

@@ -24,6 +24,7 @@ from typing import IO, Any, Final
 import msgspec
 
 from smp._values.extras import extra_hint
+from smp._values.findings import Finding
 from smp._values.values import ABSENT, JSON, Absent, same
 from smp.errors import SmpError
 from smp.explain import Cause, SideBySide, side_by_side
@@ -101,6 +102,11 @@ def _section(report: ObjectReport) -> str:
     """Return the section of an object, with its summary."""
     columns = _columns(report)
     rows = _fold([*islice(_rows(report, columns), _MOST_ROWS + 1)])
+
+    def is_listed(finding: Finding) -> bool:
+        # The table has the causes, and the error what failed.
+        return finding.origin != "failure" and not (rows and finding.origin == "cause")
+
     html = (
         environment()
         .get_template("object.html")
@@ -110,9 +116,7 @@ def _section(report: ObjectReport) -> str:
             rows=rows[:_MOST_ROWS],
             is_cut=len(rows) > _MOST_ROWS,
             most=_MOST_ROWS,
-            findings=[
-                f for f in report.findings if f.origin not in ("cause", "failure")
-            ],
+            findings=[finding for finding in report.findings if is_listed(finding)],
             folded=sum(row.is_folded and not row.is_open for row in rows),
             patch=""
             if report.patch is None

@@ -40,13 +40,14 @@ def _suite(report: ObjectReport) -> str:
         for finding in report.findings
         if finding.severity == "error" and finding.origin != "failure"
     ]
-    if report.failure:
+    if report.outcome:
         failed = []
     others = [finding for finding in report.findings if finding.severity != "error"]
     label = _quote(report.label)
     class_name = _quote(report.place.file or report.kind)
     errors = 1 if report.error else 0
-    failures = len(failed) + (1 if report.failure else 0)
+    fails = bool(report.outcome) and not report.error
+    failures = len(failed) + (1 if fails else 0)
     counts = f'tests="{1 + len(failed)}" failures="{failures}" errors="{errors}"'
     lines = [
         f'<testsuite name={label} {counts} skipped="0" time="0">',
@@ -58,15 +59,15 @@ def _suite(report: ObjectReport) -> str:
             f'    <error message={_quote(headline)} type="failed">'
             f"{_text(report.error)}</error>"
         )
-    if report.failure:
+    if fails:
         paths = [str(each.path) for each in report.findings if each.path.steps]
         where = f": {', '.join(paths)}" if paths else ""
-        message, type_ = _quote(report.failure + where), _quote(report.failure)
+        message, type_ = _quote(report.outcome + where), _quote(report.outcome)
         details = _text("\n".join(map(_line, report.findings)))
         lines.append(f"    <failure message={message} type={type_}>{details}</failure>")
     # Consumers show the output of a test below it, line by line.
-    output = [f"{report.verdict} ({report.place})", *report.notes]
-    output += [] if report.failure else [_line(finding) for finding in others]
+    output = [f"{report.outcome or report.verdict} ({report.place})", *report.notes]
+    output += [] if report.outcome else [_line(finding) for finding in others]
     lines.append(f"    <system-out>{_text(chr(10).join(output))}</system-out>")
     lines.append("  </testcase>")
     # A consumer tells tests by their names.

@@ -34,8 +34,8 @@ class ObjectReport(msgspec.Struct, frozen=True):
     ``findings`` what a user should look at, of the causes too. ``notes`` say what the
     report is based on. ``error`` says why the object could not be computed; it is empty
     where it was. By ``type_`` the versions are laid side by side. ``details`` are more
-    members of the JSON. ``failure`` is a word for an object that is not what it should
-    be, whatever the level of its findings, where the command fails for each of those.
+    members of the JSON. ``outcome`` is what a command calls an object that is not what
+    it should be, where it fails for each of those, whatever their findings.
     """
 
     api_version: str
@@ -56,7 +56,7 @@ class ObjectReport(msgspec.Struct, frozen=True):
     error: str = ""
     type_: Type = ANY
     details: dict[str, Any] = {}
-    failure: str = ""
+    outcome: str = ""
 
     @classmethod
     def of_failure(

@@ -38,7 +38,8 @@ class Piece(msgspec.Struct, frozen=True):
         """Return the piece of an object with its text."""
         levels = Counter[str](finding.severity for finding in report.findings)
         label, place = printable(report.label), printable(str(report.place))
-        return cls(Summary(label, place, report.verdict, {**levels}), text)
+        verdict = report.outcome or report.verdict
+        return cls(Summary(label, place, verdict, {**levels}), text)
 
     def encoded(self) -> str:
         """Return the piece as a text, which another process may have made."""

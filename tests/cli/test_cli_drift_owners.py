@@ -180,4 +180,4 @@ def test_the_page_begins_with_what_to_do_in_words() -> None:
     assert headings == sorted(headings)
     # What is missing comes before what the next apply mends.
     missing = page.index("it is not there")
-    assert missing < page.index("it is not what its manifest says</td>")
+    assert missing < page.index("it is not what its manifest says: ")

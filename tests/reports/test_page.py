@@ -5,6 +5,7 @@ These tests need Chromium (``apt-get install chromium``) and the extra ``browser
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -187,3 +188,48 @@ def test_what_the_server_sets_is_shown_on_demand(browser: Any, tmp_path: Path) -
         assert not cells or below, path
     page.check("#all")
     assert paths["metadata.uid"].is_visible()
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 400)])
+def test_a_page_of_drift_says_in_words_what_is_wrong(
+    browser: Any, tmp_path: Path, scheme: str, width: int
+) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    sides: dict[str, list[str]] = {"want": [], "live": []}
+    for number, cluster in enumerate(("eu-1", "eu-2", "eu-3")):
+        for side, lines in sides.items():
+            obj = {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"name": "a-rather-long-name-" * 4, "namespace": "shop"},
+                "data": {"a-long-key-" * 8: side if number else "same"},
+            }
+            lines.append(json.dumps({"cluster": cluster, "object": obj}))
+    for side, lines in sides.items():
+        (tmp_path / f"{side}.ndjson").write_text("\n".join(lines))
+    # Of the last cluster nothing is known.
+    cut = (tmp_path / "live.ndjson").read_text()[:-40]
+    (tmp_path / "live.ndjson").write_text(cut)
+    ran = run(
+        *("drift", "-f", str(tmp_path / "want.ndjson"), "--format", "html"),
+        *("--live", str(tmp_path / "live.ndjson")),
+    )
+    file = tmp_path / "report.html"
+    file.write_text(ran.stdout, encoding="utf-8")
+    page = browser.new_context(
+        color_scheme=scheme, viewport={"width": width, "height": 900}, bypass_csp=True
+    ).new_page()
+    page.goto(file.as_uri())
+    assert page.inner_text(".brief >> nth=0") == (
+        "1 of 3 objects are not what they should be, in 1 of 3 clusters."
+    )
+    badges = page.locator("article .verdict").all_text_contents()
+    assert badges == ["drift", "unreadable", *["incomplete"] * 3]
+    # What differs is named, and its cell has a heading in a narrow window, too.
+    assert "the manifest sets it" in page.inner_text("article >> nth=0")
+    heading = "getComputedStyle(document.querySelector('section.brief td'), '::before')"
+    is_narrow = width < 800
+    shown = page.evaluate(f"{heading}.content")
+    assert (shown == '"what is wrong"') == is_narrow
+    assert axe.Axe().run(page).response["violations"] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
