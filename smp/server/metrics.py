@@ -29,43 +29,26 @@ class Metrics:
     """The metrics of one server, in a registry of its own."""
 
     def __init__(self) -> None:
-        self._registry = CollectorRegistry()
-        self.requests: Counter = Counter(
-            "apiserver_request_total",
-            "Requests answered.",
-            (*_REQUEST, "code"),
-            registry=self._registry,
-        )
+        self._registry = registry = CollectorRegistry()
+        labels = (*_REQUEST, "code")
+        name, text = "apiserver_request_total", "Requests answered."
+        self.requests: Counter = Counter(name, text, labels, registry=registry)
         self.durations: Histogram = Histogram(
             "apiserver_request_duration_seconds",
             "Time to answer, watches excepted.",
             _REQUEST,
-            registry=self._registry,
+            registry=registry,
             buckets=_BUCKETS,
         )
-        self.in_flight: Gauge = Gauge(
-            "apiserver_current_inflight_requests",
-            "Requests being answered.",
-            registry=self._registry,
-        )
-        self.watches: Gauge = Gauge(
-            "apiserver_longrunning_requests",
-            "Watches being served.",
-            _RESOURCE,
-            registry=self._registry,
-        )
-        self.events: Counter = Counter(
-            "apiserver_watch_events_total",
-            "Events sent to watchers.",
-            _RESOURCE,
-            registry=self._registry,
-        )
-        self.conflicts: Counter = Counter(
-            "smp_write_conflicts_total",
-            "Writes that conflicted with another writer.",
-            _RESOURCE,
-            registry=self._registry,
-        )
+        name, text = "apiserver_current_inflight_requests", "Requests being answered."
+        self.in_flight: Gauge = Gauge(name, text, registry=registry)
+        name, text = "apiserver_longrunning_requests", "Watches being served."
+        self.watches: Gauge = Gauge(name, text, _RESOURCE, registry=registry)
+        name, text = "apiserver_watch_events_total", "Events sent to watchers."
+        self.events: Counter = Counter(name, text, _RESOURCE, registry=registry)
+        name = "smp_write_conflicts_total"
+        text = "Writes that conflicted with another writer."
+        self.conflicts: Counter = Counter(name, text, _RESOURCE, registry=registry)
 
     def forget(self, group: str, version: str, resource: str) -> None:
         """Remove the numbers of a resource that is not served any more."""

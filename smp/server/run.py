@@ -21,11 +21,7 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
 from smp.server.app import create_app
-from smp.server.connections import (
-    Connections,
-    most_connections,
-    raise_descriptor_limit,
-)
+from smp.server.connections import Connections, most_connections, raise_descriptor_limit
 from smp.server.kubeconfig import check_kubeconfig, kubeconfig, write_kubeconfig
 from smp.server.registry.state import ServerState
 from smp.server.settings import Listener, Settings, SettingsError

@@ -124,21 +124,16 @@ _NUMBER: Final = (int, float)
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "token": (str,),
     "catalog": (Catalog,),
-    "overlay": (dict,),
     "feature_gates": (FeatureGates,),
     "runtime_config": (RuntimeConfig,),
     "ratchet": (bool,),
     "limits": (Limits,),
-    "max_in_flight": (int,),
-    "max_watches": (int,),
-    "body_timeout": _NUMBER,
-    "request_timeout": _NUMBER,
-    "watch_timeout": _NUMBER,
-    "send_timeout": _NUMBER,
-    "max_unsent": (int,),
-    "max_arriving": (int,),
     "seed": (int, type(None)),
-    "webhooks": (dict,),
+    **dict.fromkeys(("overlay", "webhooks"), (dict,)),
+    **dict.fromkeys(("max_in_flight", "max_watches"), (int,)),
+    **dict.fromkeys(("max_unsent", "max_arriving"), (int,)),
+    **dict.fromkeys(("body_timeout", "request_timeout"), _NUMBER),
+    **dict.fromkeys(("watch_timeout", "send_timeout"), _NUMBER),
 }
 
 

@@ -72,9 +72,7 @@ class Workers:
         try:
             while not done.done():
                 await asyncio.wait(
-                    (done, stopping),
-                    timeout=_POLL,
-                    return_when=asyncio.FIRST_COMPLETED,
+                    (done, stopping), timeout=_POLL, return_when=asyncio.FIRST_COMPLETED
                 )
                 if stopping.done() and not done.done():
                     raise StoppedError("the server is shutting down")

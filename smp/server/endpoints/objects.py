@@ -34,12 +34,7 @@ from smp.server.registry.admission import Admitted, admit_new
 from smp.server.registry.allocation import completed
 from smp.server.registry.deletion import remove
 from smp.server.registry.envelope import served, unpack
-from smp.server.registry.objects import (
-    find,
-    insert,
-    pack_within_limit,
-    require_parents,
-)
+from smp.server.registry.objects import find, insert, pack_within_limit, require_parents
 from smp.server.registry.target import Target
 from smp.server.store import Stored, check_reached
 

@@ -28,12 +28,7 @@ from smp.server.objects.metadata import metadata_of, set_metadata, timestamp
 from smp.server.objects.selectors import selector_text
 from smp.server.registry.deletion import remove
 from smp.server.registry.envelope import unpack
-from smp.server.registry.objects import (
-    RelatedNotFoundError,
-    find,
-    replace,
-    snapshot,
-)
+from smp.server.registry.objects import RelatedNotFoundError, find, replace, snapshot
 from smp.server.registry.target import Target
 
 _CREATED: Final = 201

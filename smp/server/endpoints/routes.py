@@ -33,14 +33,14 @@ _IMMUTABLE: Final = {
 def routes(state: ServerState) -> list[Route]:
     """Return the routes of the server."""
     return [
-        Route(path, partial(endpoint, state), methods=methods)
-        for path, endpoint, methods in _ROUTES
+        Route(path, partial(endpoint, state), methods=["GET"])
+        for path, endpoint in _ROUTES.items()
     ]
 
 
 async def root(_state: ServerState, _request: Request) -> Response:
     """Answer the paths that are served."""
-    paths = sorted({path.removesuffix("/") for path, *_ in _ROUTES if "{" not in path})
+    paths = sorted({path.removesuffix("/") for path in _ROUTES if "{" not in path})
     return _json({"paths": [path for path in paths if path]})
 
 
@@ -74,33 +74,23 @@ async def version(state: ServerState, _request: Request) -> Response:
     return _json(discovery.version(state.kinds.catalog.version))
 
 
-async def core_versions(state: ServerState, request: Request) -> Response:
-    """Answer the versions of the core group, or aggregated discovery of it."""
-    resources = state.kinds.resources
+async def discover(state: ServerState, request: Request) -> Response:
+    """Answer a document of discovery; that of all groups aggregated where accepted."""
+    resources, names = state.kinds.resources, request.path_params
+    group, version = names.get("group", ""), names.get("version", "")
+    if version:
+        return _json(discovery.api_resources(resources, group, version))
+    if group:
+        return _json(discovery.api_group(resources, group))
+    is_core = (
+        request.scope["path"].startswith("/api/") or request.scope["path"] == "/api"
+    )
     if discovery.wants_aggregated(request.headers.get("accept", "")):
-        return _aggregate(request, discovery.aggregate(resources, core=True))
-    return _json(discovery.api_versions(resources))
-
-
-async def groups(state: ServerState, request: Request) -> Response:
-    """Answer the groups, or aggregated discovery of all but the core group."""
-    resources = state.kinds.resources
-    if discovery.wants_aggregated(request.headers.get("accept", "")):
-        return _aggregate(request, discovery.aggregate(resources, core=False))
-    return _json(discovery.api_groups(resources))
-
-
-async def group(state: ServerState, request: Request) -> Response:
-    """Answer the versions of a group."""
-    name = request.path_params["group"]
-    return _json(discovery.api_group(state.kinds.resources, name))
-
-
-async def group_resources(state: ServerState, request: Request) -> Response:
-    """Answer the resources of a group and version."""
-    group = request.path_params.get("group", "")
-    version = request.path_params["version"]
-    return _json(discovery.api_resources(state.kinds.resources, group, version))
+        body = codec.encode(discovery.aggregate(resources, core=is_core))
+        digest = hashlib.sha256(body).hexdigest()
+        return _cacheable(request, body, digest, discovery.AGGREGATED)
+    describe = discovery.api_versions if is_core else discovery.api_groups
+    return _json(describe(resources))
 
 
 async def openapi_v2(_state: ServerState, _request: Request) -> Response:
@@ -129,12 +119,6 @@ def _json(document: JSONObject) -> Response:
     return respond(codec.encode(document))
 
 
-def _aggregate(request: Request, document: JSONObject) -> Response:
-    body = codec.encode(document)
-    digest = hashlib.sha256(body).hexdigest()
-    return _cacheable(request, body, digest, discovery.AGGREGATED)
-
-
 def _cacheable(
     request: Request, body: bytes, digest: str, content_type: str
 ) -> Response:
@@ -153,33 +137,26 @@ def _cacheable(
     return response
 
 
-_GET: Final = ("GET",)
-_PROBES: Final = ("readyz", "healthz")
-_CHECKS: Final = ("etcd", "log", "ping")
-# The first path that matches counts.
-_ROUTES: Final[tuple[tuple[str, Endpoint, tuple[str, ...]], ...]] = (
-    # An API server answers these with a slash at the end as well, and publishes them
-    # so; health checks and OpenAPI it does not.
-    ("/", root, _GET),
-    *((f"/livez/{check}", livez, _GET) for check in _CHECKS),
-    *((f"/{path}/{check}", readyz, _GET) for path in _PROBES for check in _CHECKS),
-    ("/version/", version, _GET),
-    ("/api/", core_versions, _GET),
-    ("/apis/", groups, _GET),
-    ("/api/{version}/", group_resources, _GET),
-    ("/apis/{group}/", group, _GET),
-    ("/apis/{group}/{version}/", group_resources, _GET),
-    ("/livez", livez, _GET),
-    ("/readyz", readyz, _GET),
-    ("/healthz", readyz, _GET),
-    ("/metrics", metrics, _GET),
-    ("/version", version, _GET),
-    ("/openapi/v2", openapi_v2, _GET),
-    ("/openapi/v3", openapi_index, _GET),
-    ("/openapi/v3/{name:path}", openapi_document, _GET),
-    ("/api", core_versions, _GET),
-    ("/apis", groups, _GET),
-    ("/api/{version}", group_resources, _GET),
-    ("/apis/{group}", group, _GET),
-    ("/apis/{group}/{version}", group_resources, _GET),
+_CHECKS: Final = ("", "/etcd", "/log", "/ping")
+# An API server answers these with a slash at the end as well, and publishes them so;
+# health checks and OpenAPI it does not.
+_DISCOVERY: Final = (
+    *("/api", "/apis", "/api/{version}", "/apis/{group}"),
+    "/apis/{group}/{version}",
 )
+# The first path that matches counts.
+_ROUTES: Final[dict[str, Endpoint]] = {
+    "/": root,
+    **{f"/livez{check}": livez for check in _CHECKS},
+    **{
+        f"/{path}{check}": readyz for path in ("readyz", "healthz") for check in _CHECKS
+    },
+    "/version/": version,
+    "/version": version,
+    **{f"{path}/": discover for path in _DISCOVERY},
+    **dict.fromkeys(_DISCOVERY, discover),
+    "/metrics": metrics,
+    "/openapi/v2": openapi_v2,
+    "/openapi/v3": openapi_index,
+    "/openapi/v3/{name:path}": openapi_document,
+}

@@ -40,11 +40,7 @@ from smp.server.objects import metadata, subresources
 from smp.server.registry.admission import Admitted, admit_change
 from smp.server.registry.allocation import completed
 from smp.server.registry.envelope import unpack, unpack_whole
-from smp.server.registry.objects import (
-    pack_within_limit,
-    replace,
-    require_parents,
-)
+from smp.server.registry.objects import pack_within_limit, replace, require_parents
 from smp.server.registry.target import Target
 from smp.server.store import Stored, StoreError
 

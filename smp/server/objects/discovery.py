@@ -11,12 +11,7 @@ from typing import Final
 
 from smp._values.values import JSON, JSONObject
 from smp.server.errors import UnknownResourceError
-from smp.server.objects.resources import (
-    Resource,
-    Resources,
-    Subresource,
-    api_version,
-)
+from smp.server.objects.resources import Resource, Resources, Subresource, api_version
 
 AGGREGATED: Final = (
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -176,11 +171,7 @@ def _list_resource(resource: Resource, shown: Resource | Subresource) -> JSONObj
 
 def _kind(resource: Resource | Subresource) -> JSONObject:
     """Return the kind of the objects of a resource or of a subresource."""
-    return {
-        "group": resource.group,
-        "version": resource.version,
-        "kind": resource.kind,
-    }
+    return {"group": resource.group, "version": resource.version, "kind": resource.kind}
 
 
 def _alternative_names(resource: Resource) -> JSONObject:

@@ -14,14 +14,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Final
 
-from smp._values.values import (
-    ABSENT,
-    JSON,
-    Absent,
-    JSONObject,
-    same,
-    type_name,
-)
+from smp._values.values import ABSENT, JSON, Absent, JSONObject, same, type_name
 from smp.paths import Path
 from smp.server.errors import StatusError, forbidden, invalid, raise_invalid
 from smp.server.objects.fields import strings_in

@@ -246,9 +246,7 @@ class Resources:
 
     @classmethod
     def builtin(
-        cls,
-        catalog: Catalog | None = None,
-        runtime_config: RuntimeConfig | None = None,
+        cls, catalog: Catalog | None = None, runtime_config: RuntimeConfig | None = None
     ) -> Resources:
         """Return the built-in resources whose kinds a catalog describes.
 

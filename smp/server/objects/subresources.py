@@ -184,9 +184,7 @@ def scale_of(obj: JSONObject, resource: Resource) -> JSONObject:
     replicas = value_at(obj, paths.spec_replicas)
     if replicas is None:
         replicas = paths.default_replicas
-    status: JSONObject = {
-        "replicas": _integer(value_at(obj, paths.status_replicas)),
-    }
+    status: JSONObject = {"replicas": _integer(value_at(obj, paths.status_replicas))}
     # Autoscalers find the pods by the selector, as text.
     if paths.selector:
         selector = selector_text(value_at(obj, paths.selector))

@@ -16,12 +16,7 @@ from smp.schema.catalog import Catalog
 from smp.schema.model import Loader
 from smp.schema.openapi_writer import REFERENCE_PREFIX
 from smp.schema.sources.crd import to_openapi
-from smp.server.errors import (
-    InvalidError,
-    UnknownResourceError,
-    invalid,
-    raise_invalid,
-)
+from smp.server.errors import InvalidError, UnknownResourceError, invalid, raise_invalid
 from smp.server.objects.crds._status import complete_names
 from smp.server.objects.crds._union_rules import UNIONS, drop_unions, union_problems
 from smp.server.objects.crds._work import weight

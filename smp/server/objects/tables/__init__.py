@@ -15,11 +15,4 @@ from smp.server.objects.tables._bundled import (
 )
 from smp.server.objects.tables.columns import Column
 
-__all__ = [
-    "Column",
-    "Include",
-    "columns_of",
-    "parse_include",
-    "scale_columns",
-    "table",
-]
+__all__ = ["Column", "Include", "columns_of", "parse_include", "scale_columns", "table"]
