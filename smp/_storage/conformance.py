@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from smp._storage.protobuf import is_32_bit
 from smp._values.values import (
     ABSENT,
     JSON,
@@ -36,6 +37,8 @@ _UNTYPED: Final = (
 # Go: int64.
 _LOWEST: Final = -(2**63)
 _HIGHEST: Final = 2**63 - 1
+_LOWEST_32: Final = -(2**31)
+_HIGHEST_32: Final = 2**31 - 1
 
 
 class FreeForm:
@@ -117,7 +120,9 @@ class ConformanceRule(Rule):
         facts: object,
     ) -> None:
         """Compare a value with the scalar type of its field."""
-        if not isinstance(facts, ScalarType) or _fits(facts.name, value):
+        if not isinstance(facts, ScalarType):
+            return
+        if _fits(facts.name, value) and not _is_too_wide(place, step, value):
             return
         if value is None and self._null_elements:
             return
@@ -146,6 +151,16 @@ class ConformanceRule(Rule):
             actual = f"number {printed(value)}"[:40]
         path = place.path / step
         self.misfits.append(Misfit.of(path, actual, expected, json_type))
+
+
+def _is_too_wide(place: Place, step: Step, value: JSON) -> bool:
+    """Tell whether a number is beyond the int32 that Go has for it."""
+    if not isinstance(value, int) or _LOWEST_32 <= value <= _HIGHEST_32:
+        return False
+    type_ = place.node.type
+    if not isinstance(type_, ObjectType) or not isinstance(step, str):
+        return False
+    return is_32_bit(type_.name, step)
 
 
 def _fits(name: str, value: JSON) -> bool:

@@ -46,6 +46,7 @@ from __future__ import annotations
 
 from smp._storage.protobuf._envelope import MEDIA_TYPE, decode, has_message
 from smp._storage.protobuf._errors import ProtobufError, ProtobufTooLargeError
+from smp._storage.protobuf._table import is_32_bit
 
 __all__ = [
     "MEDIA_TYPE",
@@ -53,4 +54,5 @@ __all__ = [
     "ProtobufTooLargeError",
     "decode",
     "has_message",
+    "is_32_bit",
 ]

@@ -76,6 +76,16 @@ def names() -> dict[str, dict[str, str]]:
     return found
 
 
+@cache
+def is_32_bit(type_name: str, name: str) -> bool:
+    """Tell whether a field of a type of Kubernetes is an int32 in Go."""
+    package, _, short_name = type_name.rpartition(".")
+    tokens = _table().messages.get(package, {}).get(short_name, "").split()
+    matches = [_FIELD.fullmatch(token) for token in tokens]
+    found = [each for each in matches if each is not None and each[3] == name]
+    return any(each[5] == "int32" for each in found)
+
+
 def require_message(api_version: str, kind: str) -> Message:
     """Return the message of a kind. Raises ProtobufError for an unknown one."""
     message = message_of(api_version, kind)
