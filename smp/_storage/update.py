@@ -131,6 +131,7 @@ _APPLY: Final = {
     )
     for name in PROFILES
 }
+_ADMISSION: Final = "admissionregistration.k8s.io"
 _DEFINITION: Final = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 _ENUMS: Final = Interests(ENUM_INTEREST)
 
@@ -307,6 +308,8 @@ def predict_refusals(
         judged = custom_resources.validate(new, schema, old)
     elif (schema.api_version, schema.kind) == _DEFINITION:
         judged = custom_resources.definition_violations(whole, old)
+    elif group == _ADMISSION:
+        judged = tuple(custom_resources.find_expression_violations(whole))
     # A rule that could not be decided is no refusal, and is told beside these.
     undecided = tuple(each for each in judged if each.warning)
     violations += tuple(each for each in judged if not each.warning)

@@ -48,6 +48,12 @@ if TYPE_CHECKING:
     )
     from smp.custom_resources._expressions import find_names as find_names
     from smp.custom_resources._patterns import compile_pattern as compile_pattern
+    from smp.custom_resources._policy_expressions import (
+        describe_unevaluated as describe_unevaluated,
+    )
+    from smp.custom_resources._policy_expressions import (
+        find_expression_violations as find_expression_violations,
+    )
     from smp.custom_resources._table import SchemaPlace as SchemaPlace
     from smp.custom_resources._validate import Unchecked, unchecked, validate
     from smp.custom_resources._validate import (
@@ -84,6 +90,8 @@ _MODULES: Final = {
     "compile_policy_expression": "_expressions",
     "compile_pattern": "_patterns",
     "definition_violations": "_definition",
+    "describe_unevaluated": "_policy_expressions",
+    "find_expression_violations": "_policy_expressions",
     "find_names": "_expressions",
     "is_installed": "_expressions",
     "find_prepared_violations": "_validate",

@@ -121,6 +121,29 @@ def ip_address(text: str) -> str:
     return ""
 
 
+def strict_ip(text: str) -> str:
+    """Check an IP address without leading zeros (Go: validation.IsValidIP)."""
+    problem = ip_address(text)
+    parts = [] if ":" in text else text.split(".")
+    if not problem and any(len(part) > 1 and part[0] == "0" for part in parts):
+        return "must not have leading 0s"
+    return problem
+
+
+def search_domain(text: str) -> str:
+    """Check a search path of DNS, which may end in a dot (Go: validatePodDNSConfig)."""
+    if text == ".":
+        return ""
+    return names.subdomain_with_underscores(text.removesuffix("."))
+
+
+def api_version(text: str) -> str:
+    """Check an apiVersion (Go: schema.ParseGroupVersion)."""
+    if text.count("/") > 1:
+        return f"unexpected GroupVersion string: {text}"
+    return ""
+
+
 def ip_range(text: str) -> str:
     """Check a range of IP addresses (Go: validation.IsValidCIDR), as leniently."""
     address, slash, bits = text.partition("/")
@@ -322,6 +345,7 @@ def extended_resource(text: str) -> str:
 
 FORMATS: Final[Mapping[str, names.Rule]] = {
     "absolute-path": absolute_path,
+    "api-version": api_version,
     "annotation-key": names.annotation_key,
     "cidr": ip_range,
     "config-key": names.config_key,
@@ -356,6 +380,8 @@ FORMATS: Final[Mapping[str, names.Rule]] = {
     "quota-resource": quota_resource,
     "relative-path": relative_path,
     "resource": resource_name,
+    "search-domain": search_domain,
+    "strict-ip": strict_ip,
     "sysctl": sysctl,
     "time-zone": time_zone,
     "usual-ip": usual_ip,

@@ -23,6 +23,9 @@ def exit_codes(judged: Judged) -> None:
     if judged.obj.get("operator") == "In" and 0 in numbers:
         index = codes.index(0)
         judged.invalid(0, "must not be 0 for the In operator", index)
+    for index, code in enumerate(codes):
+        if code in codes[:index]:
+            judged.add("FieldValueDuplicate", "", code, (index,))
 
 
 def failure_rules(judged: Judged) -> None:

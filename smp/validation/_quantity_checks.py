@@ -10,7 +10,9 @@ from typing import Final
 from smp._values.quantities import DECIMAL, Quantity, read_quantity
 from smp._values.values import (
     ABSENT,
+    JSON,
     Absent,
+    as_list,
     as_object,
     as_text,
     printed,
@@ -18,11 +20,38 @@ from smp._values.values import (
 from smp.paths import Key, Path
 from smp.validation._judged import (
     Judged,
+    elements,
     show,
     sort_members,
 )
 from smp.violations import Violation
 
+# Go: pkg/apis/core/helper/helpers.go, podComputeQuotaResources and
+# standardQuotaResources.
+_OF_PODS: Final = frozenset(
+    {
+        *("cpu", "memory", "limits.cpu", "limits.memory", "pods"),
+        *("requests.cpu", "requests.memory"),
+    }
+)
+_OF_QUOTAS: Final = _OF_PODS | {
+    *("configmaps", "ephemeral-storage", "limits.ephemeral-storage"),
+    *("persistentvolumeclaims", "replicationcontrollers", "requests.ephemeral-storage"),
+    *("requests.storage", "resourcequotas", "secrets", "services"),
+    *("services.loadbalancers", "services.nodeports"),
+}
+_SCOPED: Final = {
+    **dict.fromkeys(("Terminating", "NotTerminating", "NotBestEffort"), _OF_PODS),
+    **dict.fromkeys(("PriorityClass", "CrossNamespacePodAffinity"), _OF_PODS),
+    "BestEffort": frozenset({"pods"}),
+    "VolumeAttributesClass": frozenset({"persistentvolumeclaims"}),
+}
+_WITHOUT_VALUES: Final = frozenset(_SCOPED) - {"PriorityClass", "VolumeAttributesClass"}
+_MUST_EXIST: Final = (
+    "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating,"
+    " ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort,"
+    " ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
+)
 _ONE: Final = Quantity(1, "1", 0, DECIMAL)
 
 
@@ -49,6 +78,51 @@ def not_negative(judged: Judged) -> None:
             judged.invalid(
                 printed(value), "must be greater than or equal to 0", Key(name)
             )
+
+
+def _is_applied_wrongly(scope: str, hard: JSON) -> bool:
+    """Go: IsResourceQuotaScopeValidForResource, of resources of Kubernetes."""
+    allowed = _SCOPED.get(scope, _OF_QUOTAS)
+    return any(name in _OF_QUOTAS and name not in allowed for name in as_object(hard))
+
+
+def quota_scopes(judged: Judged) -> None:
+    """Refuse a scope that a resource of the quota does not have."""
+    scopes = as_list(judged.value)
+    for scope in scopes:
+        if _is_applied_wrongly(as_text(scope), judged.obj.get("hard")):
+            judged.invalid(scopes, judged.row.message)
+
+
+def quota_scope_selector(judged: Judged) -> None:
+    """Check the selector of a quota (Go: validateScopedResourceSelectorRequirement).
+
+    A server names the list, and not its elements.
+    """
+    for requirement in elements(judged):
+        scope, operator = requirement.get("scopeName", ""), requirement.get("operator")
+        values = as_list(requirement.get("values"))
+        if scope not in _SCOPED:
+            judged.invalid(scope, "unsupported scope", "scopeName")
+        if _is_applied_wrongly(as_text(scope), judged.obj.get("hard")):
+            judged.invalid([*elements(judged)], "unsupported scope applied to resource")
+        if scope in _WITHOUT_VALUES and operator != "Exists":
+            judged.invalid(operator or "", _MUST_EXIST, "operator")
+        if operator in ("In", "NotIn"):
+            if not values:
+                message = (
+                    "must be at least one value when `operator` is 'In' or 'NotIn'"
+                )
+                judged.required(f"{message} for scope selector", "values")
+        elif operator in ("Exists", "DoesNotExist"):
+            if values:
+                message = (
+                    "must be no value when `operator` is 'Exist' or 'DoesNotExist'"
+                )
+                judged.invalid(values, f"{message} for scope selector", "values")
+        else:
+            message = "not a valid selector operator"
+            judged.invalid(operator or "", message, "operator")
 
 
 def amounts(judged: Judged) -> None:

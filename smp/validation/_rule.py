@@ -95,7 +95,8 @@ def _conditions(
 
 
 def _is_any(value: JSON | Absent, values: tuple[Scalar, ...]) -> bool:
-    if value is None or isinstance(value, Absent) or value in ([], {}):
+    # An object without members is a pointer in Go, and set.
+    if value is None or isinstance(value, Absent) or value == []:
         value = ""
     return any(same(value, listed) for listed in values)
 

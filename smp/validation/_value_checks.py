@@ -361,6 +361,56 @@ def unique_together(judged: Judged) -> None:
         seen.add(text)
 
 
+def distinct_in(judged: Judged) -> None:
+    """Refuse elements that have the text of one before in a field of ``values``."""
+    for name in judged.row.values:
+        seen: set[str] = set()
+        for index, element in enumerate(elements(judged)):
+            text = as_text(element.get(name))
+            if text and text in seen:
+                judged.invalid(text, judged.row.message, index, name)
+            seen.add(text)
+
+
+def repeated_claims(judged: Judged) -> None:
+    """Refuse a claim that is named before (Go: validateResourceClaimNames)."""
+    whole: set[str] = set()
+    requests: set[tuple[str, str]] = set()
+    for index, claim in enumerate(elements(judged)):
+        name, request = as_text(claim.get("name")), as_text(claim.get("request"))
+        is_named = any(name == other for other, _ in requests)
+        if name in whole or (not request and is_named):
+            judged.add("FieldValueDuplicate", "", name, (index,))
+        elif request and (name, request) in requests:
+            judged.add("FieldValueDuplicate", "", f"{name}/{request}", (index,))
+        if request:
+            requests.add((name, request))
+        else:
+            whole.add(name)
+
+
+def own_namespace(judged: Judged) -> None:
+    """Require the namespace of the object (Go: ValidateLocalSubjectAccessReview)."""
+    if not isinstance(judged.value, dict):
+        return
+    namespace = as_text(judged.value.get("namespace"))
+    metadata = as_object(judged.obj.get("metadata"))
+    # A client fills in that of the request.
+    if metadata.get("namespace", namespace) != namespace:
+        judged.invalid(namespace, judged.row.message, "namespace")
+
+
+def review_selector(judged: Judged) -> None:
+    """Require a text or requirements (Go: validateFieldSelectorAttributes)."""
+    value = judged.value
+    if not isinstance(value, dict):
+        return
+    if not (value.get("rawSelector") or value.get("requirements")):
+        place = f"spec.resourceAttributes.{judged.row.field}"
+        message = f"when {place} is specified, requirements or rawSelector is required"
+        judged.required(message, "requirements")
+
+
 def needs(judged: Judged) -> None:
     """Forbid a value where the field ``key`` of the object is not set."""
     if as_list(judged.value) and judged.obj.get(judged.row.key) is None:
@@ -395,9 +445,22 @@ def one_value(judged: Judged) -> None:
 
 
 def star_apart(judged: Judged) -> None:
-    """Refuse "*" beside resources that are no subresources (Go: validateResources)."""
+    """Refuse what a "*" beside it has already (Go: validateResources)."""
     texts = [as_text(text) for text in as_list(judged.value)]
     whole = [text for text in texts if "/" not in text]
+    # Those with all subresources, and those of all resources.
+    all_below: set[str] = set()
+    below_all: set[str] = set()
+    for index, text in enumerate(texts):
+        name, _, below = text.partition("/")
+        if name in all_below or below in below_all:
+            star = f"{name}/*" if name in all_below else f"*/{below}"
+            message = f"if '{star}' is present, must not specify {text}"
+            judged.invalid(text, message, index)
+        if below == "*":
+            all_below.add(name)
+        if name == "*":
+            below_all.add(below)
     # Go keeps what it finds of the last one.
     if "*" in whole and whole[-1] != "*":
         judged.invalid([*texts], judged.row.message)

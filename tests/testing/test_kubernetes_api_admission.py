@@ -8,7 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from smp.handler.admission import _expressions, _policies
+from smp.custom_resources import _policy_expressions
+from smp.handler.admission import _policies
 from smp.testing import (
     KubernetesApi,
     KubernetesApiError,
@@ -223,7 +224,7 @@ def test_a_test_plays_the_garbage_collector(
 def test_what_is_stored_and_not_evaluated_is_told(
     api: KubernetesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (_expressions, _policies):
+    for module in (_policy_expressions, _policies):
         monkeypatch.setattr(module, "is_installed", lambda: False)
     (case,) = [each for each in admission.cases() if each["name"] == "a policy denies"]
     policy, binding = case["objects"]

@@ -14,10 +14,6 @@ Nothing is read or called here: ``smp.server.admission`` does that for a server.
 from __future__ import annotations
 
 from smp.handler.admission._conditions import find_condition_problem
-from smp.handler.admission._expressions import (
-    describe_unevaluated,
-    find_expression_violations,
-)
 from smp.handler.admission._manifests import ManifestPolicies
 from smp.handler.admission._matching import (
     Criteria,
@@ -49,9 +45,7 @@ __all__ = [
     "UnknownInputError",
     "Verdict",
     "deny",
-    "describe_unevaluated",
     "find_condition_problem",
-    "find_expression_violations",
     "find_match",
     "judge",
     "mutate",

@@ -16,8 +16,11 @@ from smp._storage.daemon_sets import DAEMON_SETS, count_templates
 from smp._storage.typed_storage import convert
 from smp._storage.update import put_at_rest
 from smp._values.values import JSON, JSONObject, as_object
-from smp.custom_resources import find_prepared_violations
-from smp.handler.admission import describe_unevaluated, find_expression_violations
+from smp.custom_resources import (
+    describe_unevaluated,
+    find_expression_violations,
+    find_prepared_violations,
+)
 from smp.schema.structural import add_schema_defaults, make_numbers_whole, prune
 from smp.server.errors import raise_invalid
 from smp.server.objects import crds, metadata

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from smp._values.extras import extra_hint
-from smp._values.values import JSON, JSONObject, as_object
-from smp.custom_resources import (
+from smp._values.values import JSON, JSONObject, as_list, as_object
+from smp.custom_resources._expressions import (
     ExpressionError,
     compile_policy_expression,
     find_names,
@@ -27,9 +27,11 @@ _FIELDS: Final = {
     ("validations", "messageExpression"): "string",
     ("auditAnnotations", "valueExpression"): "string",
     ("variables", "expression"): "",
-    ("jsonPatch", "expression"): "",
-    ("applyConfiguration", "expression"): "",
+    ("jsonPatch", "expression"): "list",
+    ("applyConfiguration", "expression"): "map",
 }
+# An annotation may be left out, and messages are said in another way then.
+_MAY_BE_NULL: Final = ("messageExpression", "valueExpression")
 _ROOT: Final = Path()
 
 
@@ -53,16 +55,47 @@ def find_expression_violations(obj: JSONObject) -> Iterator[Violation]:
     if not is_installed():
         return
     for path, text, type_ in find_expressions(obj):
-        if "authorizer" in find_names(text):
+        names = find_names(text)
+        if "authorizer" in names:
+            continue
+        if problem := _find_undeclared(names, path, obj):
+            yield invalid(path, text, f"compilation failed: {problem}")
             continue
         try:
-            found = compile_policy_expression(text).type_name
+            found = compile_policy_expression(text).type_name.partition("<")[0]
         except ExpressionError as error:
             yield invalid(path, text, str(error))
             continue
+        if found == "null" and path.steps[-1] in _MAY_BE_NULL:
+            continue
         # A value of any type may be right.
-        if type_ and found not in {type_, "dyn", "null_type"}:
-            yield invalid(path, text, f"compilation failed: must evaluate to {type_}")
+        if type_ and found not in {type_, "any", "dyn"}:
+            yield invalid(path, text, f"must evaluate to {type_} but got {found}")
+
+
+def _find_undeclared(names: frozenset[str], path: Path, obj: JSONObject) -> str:
+    """Say which variable an expression does not have (Go: hasParams, hasVariables).
+
+    A variable has those before it, a condition none of them, and a webhook has neither
+    parameters nor the object of the namespace.
+    """
+    spec = as_object(obj.get("spec"))
+    field = path.steps[1] if spec and len(path.steps) > 1 else "webhooks"
+    missing = {"params"} if spec.get("paramKind") is None else set()
+    if field == "webhooks":
+        missing |= {"namespaceObject", "variables"}
+    elif field == "matchConditions":
+        missing.add("variables")
+    for name in sorted(missing & names):
+        return f"undeclared reference to '{name}' (in container '')"
+    declared = [as_object(each) for each in as_list(spec.get("variables"))]
+    if field == "variables" and isinstance(index := path.steps[2], int):
+        declared = declared[:index]
+    known = {f"variables.{each.get('name')}" for each in declared}
+    for name in sorted(names - known):
+        if name.startswith("variables."):
+            return f"undefined field '{name.removeprefix('variables.')}'"
+    return ""
 
 
 def describe_unevaluated(obj: JSONObject) -> Iterator[str]:
