@@ -1,18 +1,14 @@
 // Package runner runs the spec cases on Go's strategicpatch, to show how an engine
 // adopts them: replace the calls of strategicpatch by your own. It runs the operations
-// that every engine of strategic merge patches has (two_way, two_way_result, three_way
-// and result); what else a case expects is counted, and named with -v.
+// that every engine of strategic merge patches has; what it cannot run is counted.
 package runner
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -25,22 +21,15 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-type expectations = map[string]json.RawMessage
+type raw = json.RawMessage
 
 // testCase has the members that these operations read, for a file its defaults.
 type testCase struct {
-	Description string
-	Kind        string
-	Kubernetes  string
-	CRD         json.RawMessage
-	Schema      *spec.Schema
-	Original    json.RawMessage
-	Modified    json.RawMessage
-	LastApplied json.RawMessage `json:"last_applied"`
-	Live        json.RawMessage
-	Patch       json.RawMessage
-	Patches     []json.RawMessage
-	Options     struct {
+	Description, Kind, Kubernetes                string
+	CRD, Schema, Original, Modified, Live, Patch raw
+	LastApplied                                  raw `json:"last_applied"`
+	Patches                                      []raw
+	Options                                      struct {
 		Overwrite     *bool
 		Preconditions bool
 		UnknownFields string `json:"unknown_fields"`
@@ -48,116 +37,91 @@ type testCase struct {
 	Error map[string]string
 	// Where smp differs from Go on purpose, what Go does.
 	Reference map[string]struct {
-		Value json.RawMessage
-		Error string
-		Panic string
-		AnyOf []json.RawMessage `json:"any_of"`
+		Value        raw
+		Error, Panic string
+		AnyOf        []raw `json:"any_of"`
 	}
-	Cases []json.RawMessage
+	Cases []raw
+}
+
+type metadata = strategicpatch.LookupPatchMeta
+
+var operations = map[string]func(*testCase, metadata) ([]byte, error){
+	"two_way": twoWay, "two_way_result": twoWayResult, "three_way": threeWay, "result": result,
 }
 
 func TestSpecCases(t *testing.T) {
 	tally := map[string]int{}
-	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !isCases(path) {
-			return err
-		}
+	paths := []string{"../numbers.json"}
+	for _, pattern := range []string{"../*.yaml", "../*/*.yaml", "../*/*/*.yaml"} {
+		found, _ := filepath.Glob(pattern)
+		paths = append(paths, found...)
+	}
+	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		// A number keeps its form in JSON only: 1.0 is not 1.
-		if err == nil && strings.HasSuffix(path, ".yaml") {
+		if strings.HasSuffix(path, ".yaml") {
 			text, err = yaml.YAMLToJSON(text)
 		}
-		if err != nil {
-			return err
+		file := testCase{}
+		if err = errors.Join(err, json.Unmarshal(text, &file)); err != nil {
+			t.Fatal(path, err)
 		}
-		t.Run(strings.TrimPrefix(path, "../"), func(t *testing.T) { runFile(t, text, tally) })
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
+		for _, one := range file.Cases {
+			// What a case leaves out is as in its file.
+			c, expected := testCase{}, map[string]raw{}
+			err := errors.Join(json.Unmarshal(text, &c), json.Unmarshal(one, &c), json.Unmarshal(one, &expected))
+			if err != nil {
+				t.Fatal(path, err)
+			}
+			t.Run(filepath.Base(path)+"/"+c.Description, func(t *testing.T) { runCase(t, &c, expected, tally) })
+		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(tally)) {
-		t.Logf("%d x %s", tally[name], name)
-	}
-}
-
-func isCases(path string) bool {
-	isData := strings.HasSuffix(path, ".yaml") || strings.HasSuffix(path, ".json")
-	return isData && filepath.Base(path) != "case.schema.json"
-}
-
-func runFile(t *testing.T, text []byte, tally map[string]int) {
-	file := testCase{}
-	if err := json.Unmarshal(text, &file); err != nil {
-		t.Fatal(err)
-	}
-	for _, raw := range file.Cases {
-		// A case that names no kind, schema or crd has that of the file.
-		one, expected := testCase{}, expectations{}
-		if json.Unmarshal(raw, &one) != nil || json.Unmarshal(raw, &expected) != nil {
-			t.Fatalf("not a case: %s", raw)
-		}
-		if one.Kind == "" && one.Schema == nil && one.CRD == nil {
-			one.Kind, one.Schema, one.CRD = file.Kind, file.Schema, file.CRD
-		}
-		if one.Kubernetes == "" {
-			one.Kubernetes = file.Kubernetes
-		}
-		t.Run(one.Description, func(t *testing.T) { runCase(t, &one, expected, tally) })
+	for name, count := range tally {
+		t.Logf("%d x %s", count, name)
 	}
 }
 
-// operations are those that this runner has; each returns the bytes that it computes.
-var operations = map[string]func(*testCase, strategicpatch.LookupPatchMeta) ([]byte, error){
-	"two_way":        (*testCase).twoWay,
-	"two_way_result": (*testCase).twoWayResult,
-	"three_way":      (*testCase).threeWay,
-	"result":         (*testCase).result,
-}
-
-func runCase(t *testing.T, c *testCase, expected expectations, tally map[string]int) {
+func runCase(t *testing.T, c *testCase, expected map[string]raw, tally map[string]int) {
 	// The default of the three that these operations have.
-	if _, ok := expected["two_way"]; ok && expected["two_way_result"] == nil && c.Error["two_way_result"] == "" {
+	if _, ok := expected["two_way"]; ok && expected["two_way_result"] == nil {
 		expected["two_way_result"] = c.Modified
 	}
-	for _, name := range slices.Concat(slices.Sorted(maps.Keys(expected)), slices.Sorted(maps.Keys(c.Error))) {
-		run := operations[name]
-		if run == nil {
+	for name, run := range operations {
+		want, isValue := expected[name]
+		isError := c.Error[name] != ""
+		if !isValue && !isError {
 			continue
 		}
 		lookup, reason := c.lookup()
+		deviation, differs := c.Reference[name]
+		if differs {
+			want, isError = deviation.Value, deviation.Error+deviation.Panic != ""
+		}
+		if deviation.AnyOf != nil {
+			lookup, reason = nil, "one of several results, at random"
+		}
 		if lookup == nil {
 			tally["not run: "+reason]++
 			continue
 		}
 		tally["run: "+name]++
 		got, err := attempt(func() ([]byte, error) { return run(c, lookup) })
-		want, isError := expected[name], c.Error[name] != ""
-		if deviation, ok := c.Reference[name]; ok {
-			if deviation.AnyOf != nil {
-				tally["not run: one of several results, at random"]++
-				continue
-			}
-			want, isError = deviation.Value, deviation.Error+deviation.Panic != ""
-		}
-		switch {
-		case isError && err == nil:
-			t.Errorf("%s: an error is expected, got %s", name, got)
-		case !isError && err != nil:
-			t.Errorf("%s: %v", name, err)
-		case !isError && !isSame(got, want):
-			t.Errorf("%s:\n  got  %s\n  want %s", name, got, want)
+		if isError != (err != nil) || (!isError && values(got) != values(want)) {
+			t.Errorf("%s:\n  got  %s, %v\n  want %s, an error: %v", name, got, err, want, isError)
 		}
 	}
 }
 
 // lookup returns where the patch metadata is read, or why there is none.
-func (c *testCase) lookup() (strategicpatch.LookupPatchMeta, string) {
+func (c *testCase) lookup() (metadata, string) {
 	switch {
 	case c.Options.UnknownFields == "merge":
 		return nil, "unknown_fields: merge, which the reference does not have"
 	case c.Schema != nil:
-		return strategicpatch.PatchMetaFromOpenAPIV3{Schema: c.Schema}, ""
+		read := &spec.Schema{}
+		err := json.Unmarshal(c.Schema, read)
+		return strategicpatch.PatchMetaFromOpenAPIV3{Schema: read}, fmt.Sprint(err)
 	case c.CRD != nil:
 		return nil, "a definition of custom resources"
 	case c.Kubernetes != "":
@@ -169,25 +133,19 @@ func (c *testCase) lookup() (strategicpatch.LookupPatchMeta, string) {
 		return nil, "no Go type of " + c.Kind
 	}
 	lookup, err := strategicpatch.NewPatchMetaFromStruct(object)
-	if err != nil {
-		return nil, err.Error()
-	}
-	return lookup, ""
+	return lookup, fmt.Sprint(err)
 }
 
-func (c *testCase) twoWay(lookup strategicpatch.LookupPatchMeta) ([]byte, error) {
+func twoWay(c *testCase, lookup metadata) ([]byte, error) {
 	return strategicpatch.CreateTwoWayMergePatchUsingLookupPatchMeta(c.Original, c.Modified, lookup)
 }
 
-func (c *testCase) twoWayResult(lookup strategicpatch.LookupPatchMeta) ([]byte, error) {
-	patch, err := c.twoWay(lookup)
-	if err != nil {
-		return nil, err
-	}
-	return strategicpatch.StrategicMergePatchUsingLookupPatchMeta(c.Original, patch, lookup)
+func twoWayResult(c *testCase, lookup metadata) ([]byte, error) {
+	patch, err := twoWay(c, lookup)
+	return applyAll(c.Original, []raw{patch}, lookup, err)
 }
 
-func (c *testCase) threeWay(lookup strategicpatch.LookupPatchMeta) ([]byte, error) {
+func threeWay(c *testCase, lookup metadata) ([]byte, error) {
 	base := c.LastApplied
 	if base == nil {
 		base = c.Original
@@ -196,37 +154,30 @@ func (c *testCase) threeWay(lookup strategicpatch.LookupPatchMeta) ([]byte, erro
 	if string(base) == "null" {
 		base = nil
 	}
-	var preconditions []mergepatch.PreconditionFunc
+	var kept []mergepatch.PreconditionFunc
 	if c.Options.Preconditions {
-		preconditions = []mergepatch.PreconditionFunc{
-			mergepatch.RequireKeyUnchanged("apiVersion"),
-			mergepatch.RequireKeyUnchanged("kind"),
-			mergepatch.RequireMetadataKeyUnchanged("name"),
-		}
+		kept = append(kept, mergepatch.RequireKeyUnchanged("apiVersion"),
+			mergepatch.RequireKeyUnchanged("kind"), mergepatch.RequireMetadataKeyUnchanged("name"))
 	}
 	overwrite := c.Options.Overwrite == nil || *c.Options.Overwrite
-	return strategicpatch.CreateThreeWayMergePatch(base, c.Modified, c.Live, lookup, overwrite, preconditions...)
+	return strategicpatch.CreateThreeWayMergePatch(base, c.Modified, c.Live, lookup, overwrite, kept...)
 }
 
-func (c *testCase) result(lookup strategicpatch.LookupPatchMeta) ([]byte, error) {
-	patches := c.Patches
-	switch {
-	case c.Patch != nil:
-		patches = []json.RawMessage{c.Patch}
-	case patches == nil:
-		patch, err := c.threeWay(lookup)
-		if err != nil {
-			return nil, err
-		}
-		patches = []json.RawMessage{patch}
+func result(c *testCase, lookup metadata) ([]byte, error) {
+	if patches := append(c.Patches, c.Patch); c.Patch != nil || c.Patches != nil {
+		return applyAll(c.Live, patches, lookup, nil)
 	}
-	live, err := []byte(c.Live), error(nil)
+	patch, err := threeWay(c, lookup)
+	return applyAll(c.Live, []raw{patch}, lookup, err)
+}
+
+func applyAll(live []byte, patches []raw, lookup metadata, err error) ([]byte, error) {
 	for _, patch := range patches {
-		if live, err = strategicpatch.StrategicMergePatchUsingLookupPatchMeta(live, patch, lookup); err != nil {
-			return nil, err
+		if err == nil && patch != nil {
+			live, err = strategicpatch.StrategicMergePatchUsingLookupPatchMeta(live, patch, lookup)
 		}
 	}
-	return live, nil
+	return live, err
 }
 
 // attempt takes a panic for an error: the reference has both.
@@ -239,20 +190,12 @@ func attempt(run func() ([]byte, error)) (got []byte, err error) {
 	return run()
 }
 
-// isSame compares values and their types, but that Go prints 1.0 as 1.
-func isSame(got, want []byte) bool {
-	return bytes.Equal(writeAsGo(got), writeAsGo(want))
-}
-
-// writeAsGo writes JSON as Go does: members sorted by name.
-func writeAsGo(text []byte) []byte {
+// values reads JSON and writes it as Go does, which prints 1.0 as 1.
+func values(text []byte) string {
 	var value any
 	if err := utiljson.Unmarshal(text, &value); err != nil {
-		return []byte(err.Error())
+		return err.Error()
 	}
-	printed, err := json.Marshal(value)
-	if err != nil {
-		return []byte(err.Error())
-	}
-	return printed
+	printed, _ := json.Marshal(value)
+	return string(printed)
 }
