@@ -60,7 +60,7 @@ class _Line(msgspec.Struct):
 
     cluster: str = ""
     object: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    type: Any = None
+    type: Any = msgspec.UNSET
 
 
 _decode_line: Final = msgspec.json.Decoder(_Line).decode
@@ -194,7 +194,7 @@ class RecordReader:
         of_line = line.cluster or cluster
         self._names_clusters = self._names_clusters or bool(line.cluster)
         data = chunk.data
-        if line.object is not msgspec.UNSET and line.type is None:
+        if line.object is not msgspec.UNSET and line.type is msgspec.UNSET:
             data = bytes(line.object)
         part = Chunk(data, chunk.source, chunk.line)
         yield from self._of_chunk(part, of_line, can_reread=False)
@@ -330,6 +330,11 @@ class RecordReader:
         if is_of_another_tool(identity):
             self._skip(document, FOR_ANOTHER_TOOL)
             return
+        # Of a manifest the row says what is missing.
+        has_kind = bool(identity.api_version and identity.kind)
+        if not has_kind and not self._is_desired:
+            self._set_aside(document, NOT_AN_OBJECT, cluster)
+            return
         # A server makes a new object of it each time, so it has no partner.
         if not identity.name:
             reason = f"{identity.label}: it has no name"
@@ -383,7 +388,11 @@ class RecordReader:
         text = values["object"]
         # A table of both sides has a null where one of them has no object.
         if text is None:
-            self._skip(place, "there is no object in the row")
+            reason = "there is no object in the row"
+            if values.get("name"):
+                self._skip(place, reason)
+            else:
+                self._set_aside(place, reason, values.get("cluster") or cluster)
             return
         record = _record_of_row(values, text, cluster, f"{place.source}:{place.line}")
         if record is not None:

@@ -12,7 +12,7 @@ from smp._values.values import ABSENT, JSON, JSONObject, as_list, as_object
 from smp.comparison import Rule
 from smp.errors import SmpError
 from smp.fleet._memory import Memory
-from smp.fleet._objects import ObjectText, decode
+from smp.fleet._objects import ObjectText
 from smp.fleet._usual import Part
 from smp.managed_fields import FieldSet, Owner, owned_path, owners
 from smp.paths import Path, index_of, value_at
@@ -42,10 +42,13 @@ class Managers:
     def __init__(self) -> None:
         self._known: Memory[FieldSet] = Memory(_MOST)
 
-    def of(self, fields: Part, live: bytes) -> tuple[Owner, ...]:
+    def of(
+        self, fields: Part, live: bytes, *, is_required: bool = False
+    ) -> tuple[Owner, ...]:
         """Return the owners of fields; none where managed fields cannot be read.
 
-        ``fields`` are the managed fields of a live object.
+        ``fields`` are the managed fields of a live object. Raises ObjectError where
+        they are required.
         """
         if fields is UNSET:
             return ()
@@ -53,15 +56,15 @@ class Managers:
             entries = _decode_entries(fields)
             if all(entry.fieldsType == "FieldsV1" for entry in entries):
                 return tuple([self._owner(entry) for entry in entries])
-        except (msgspec.MsgspecError, UnicodeError):
+        except (msgspec.MsgspecError, UnicodeError, SmpError):
             # They may be readable all the same: null is the same as nothing.
             pass
-        except SmpError:
-            return ()
         try:
             return owners(ObjectText(live, "live").decoded("live"))
         except SmpError:
             # A server repairs broken managed fields with the next write.
+            if is_required:
+                raise
             return ()
 
     def trusted_by(self, rule: Rule, fields: Part) -> tuple[object, ...]:
@@ -87,7 +90,7 @@ class Managers:
         text = bytes(entry.fieldsV1)
         fields = self._known.get(text, len(text))
         if fields is None:
-            fields = FieldSet.from_v1(as_object(decode(text)))
+            fields = FieldSet.from_v1(text)
             self._known.keep(text, fields, len(text))
         return Owner(
             entry.manager,

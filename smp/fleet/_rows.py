@@ -224,7 +224,9 @@ class Rows:
             fields = content.managed_fields
         if not judged.owned and not self._additions:
             return judged.outcome
-        owners = self._managers.of(fields, live)
+        # What somebody has added is told by them alone.
+        is_required = self._additions and judged.outcome.verdict == "same"
+        owners = self._managers.of(fields, live, is_required=is_required)
         if self._additions:
             judged = self._add_additions(judged, desired, live, owners)
         managers = [managers_at(owners, path) for path in judged.owned]

@@ -194,6 +194,22 @@ DAMAGES: dict[str, tuple[str, Callable[[], bytes]]] = {
         "live.ndjson",
         lambda: after_first(b'{"cluster":"eu-2","object":5}'),
     ),
+    "an event without a type": (
+        "live.ndjson",
+        lambda: b'{"type":null,"object":%b}' % JSON_OF_A.encode(),
+    ),
+    "a version that is a number": (
+        "live.ndjson",
+        lambda: after_first((CONFIG_MAP % b'"name":"b"').replace(b'"v1"', b"1")),
+    ),
+    "a kind that is a list": (
+        "live.json",
+        lambda: LIST_OF % b'[{"apiVersion":"v1","kind":["a"],"metadata":{"name":"b"}}]',
+    ),
+    "a row of nothing without a name": (
+        "live.parquet",
+        lambda: columns(object=[JSON_OF_A, None]),
+    ),
     "a row that is a list": ("live.parquet", lambda: table([listed(LIVE)])),
     "a row that is no text": (
         "live.parquet",

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from smp import fleet
-from smp._values.values import JSONObject
+from smp._values.values import JSON, JSONObject
 from smp.comparison import Rules, read_rules
 from tests.support.paths import DATA
 
@@ -140,6 +140,38 @@ def test_what_was_added_by_hand_is_named_on_request() -> None:
         "  paths: [spec.template.spec.containers]\n"
     )
     assert compared(live, rules=rules)["verdict"] == "same"
+
+
+def test_what_cannot_be_read_of_managers_is_an_error_of_its_row() -> None:
+    """Nobody knows what was added, and a server that decodes them would refuse them."""
+    by_hand = entry("kubectl-edit", fields_of_containers(("a", PRIVILEGED)))
+    failures: list[object] = []
+    managers: tuple[JSON, ...] = (
+        {},
+        "kubectl-edit",
+        [7],
+        [{**by_hand, "fieldsV1": "f:spec"}],
+        [{**by_hand, "fieldsV1": {"f:spec": []}}],
+        [{**by_hand, "fieldsV1": {"spec": {}}}],
+        [{**by_hand, "fieldsType": "FieldsV9"}],
+    )
+    for broken in managers:
+        live = live_with(securityContext={"privileged": True})
+        live["metadata"]["managedFields"] = broken
+        row = compared(live)
+        if row["verdict"] != "unreadable" or "managedFields" not in row["error"]:
+            failures.append((broken, row["verdict"], row["error"]))
+        # What drifted is known without them.
+        changed = live_with(image="b:1")
+        changed["metadata"]["managedFields"] = broken
+        verdicts = compared(changed)["verdict"], compared(live, additions=False)
+        if (verdicts[0], verdicts[1]["verdict"]) != ("drift", "same"):
+            failures.append((broken, verdicts))
+    assert failures == []
+    # Whoever it was, the field was added.
+    for name in ("time", "manager"):
+        live["metadata"]["managedFields"] = [{**by_hand, name: 7}]
+        assert compared(live)["verdict"] == "extra-fields"
 
 
 def test_only_what_strangers_have_set_and_no_manifest_has_counts() -> None:
