@@ -98,7 +98,9 @@ class NormalizationRule(Rule):
         self.problems: list[UnionError] = []
         self._plan = plan
         self._intents = Intents(patch, whole=whole)
-        self._request = "request" if self._intents.whole else "patch"
+        self._request = "configuration" if applied else "patch"
+        if self._intents.whole:
+            self._request = "request"
         self._clear_conflicts = clear_conflicts
         # Whether the patch is a configuration that server-side apply has merged.
         self._applied = applied
@@ -217,9 +219,13 @@ class NormalizationRule(Rule):
             option = Option(
                 name="on_conflict", value="clear", effect="lets the discriminator win"
             )
+            asked = "asks for another one"
+            name = union.discriminator
+            if name and not intent.sets(name):
+                # First draft of 2022: the discriminator decides, also where it is left.
+                asked = f"leaves its discriminator {name!r}, which does not select it"
             problem = UnionConflictError(
-                f"the {self._request} sets this member of a union and asks for another"
-                " one",
+                f"the {self._request} sets this member of a union and {asked}",
                 path=path / conflicting[0],
                 option=option,
             )

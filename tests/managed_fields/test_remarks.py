@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 import smp
 from smp import json_patch
 from smp._values.values import JSON, JSONObject, as_object, same
+from smp.errors import UnionConflictError
 from smp.managed_fields import owners, predict_refusal, track
 from smp.paths import KeyedElement, Path
 from smp.schema.model import Schema
@@ -189,3 +192,28 @@ def test_a_configuration_can_have_the_discriminator_itself() -> None:
     assert remedy is not None
     assert remedy.means == "apply"
     assert remedy.body["spec"] == {"one": 1, "type": "One"}
+
+
+def test_a_member_that_its_discriminator_does_not_select_is_told_so() -> None:
+    """The draft of 2022: the discriminator decides, also where it is left as it is."""
+    union: JSONObject = {
+        "discriminator": "mode",
+        "fields-to-discriminateBy": {"red": {"discriminatorValue": "Red"}},
+    }
+    spec: JSONObject = {
+        "fields": {"mode": "string", "red": {"fields": {"a": "string"}}},
+        "unions": [union],
+    }
+    head = dict.fromkeys(("apiVersion", "kind"), "string")
+    schema = Schema.inline({"fields": {**head, "metadata": "any", "spec": spec}})
+    manifest: JSONObject = {
+        "apiVersion": "example.org/v1",
+        "kind": "Widget",
+        "metadata": {"name": "a"},
+        "spec": {"red": {"a": "x"}},
+    }
+    text = "the configuration sets this member of a union and leaves its discriminator"
+    with pytest.raises(UnionConflictError, match=f"^spec.red: {text} 'mode'"):
+        smp.server_side_apply(
+            None, manifest, schema, manager="m", profile="kep1027-draft"
+        )
