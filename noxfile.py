@@ -156,7 +156,8 @@ def hook(session: nox.Session) -> None:
     lint = ("run", "--config", str(config), "--files", "docs/examples/new.yaml")
     variables = {"PRE_COMMIT_HOME": str(home), "SMP_COMPILE": ""}
     session.run("pre-commit", *lint, env=variables)
-    installed = {path.suffix for path in home.rglob("site-packages/smp/_values/values.*")}
+    values = home.rglob("site-packages/smp/_values/values.*")
+    installed = {path.suffix for path in values}
     if installed != {".py"}:
         session.error(f"the hook is compiled, or not there: {installed}")
 

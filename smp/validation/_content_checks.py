@@ -5,7 +5,6 @@ This module is compiled with mypyc (hatch_build.py).
 
 from __future__ import annotations
 
-import base64
 import binascii
 from typing import Final
 
@@ -20,7 +19,7 @@ _REQUEST: Final = b"-----BEGIN CERTIFICATE REQUEST-----"
 
 def _decode(text: str) -> bytes:
     try:
-        return base64.b64decode(text)
+        return binascii.a2b_base64(text)
     except (binascii.Error, ValueError):
         return b""
 

@@ -249,6 +249,13 @@ RECORDERS: Final = (
         LIBRARIES,
         "Go; builds `tests/managed_fields/upgrades`",
     ),
+    Recorder("probes", "validation/probes.jsonl.xz", ONE_SERVER, SERVER),
+    Recorder(
+        "changed_definitions",
+        "custom_resources/changed_definitions.jsonl",
+        ONE_SERVER,
+        SERVER,
+    ),
     Recorder("reset_fields", "managed_fields/reset_fields.jsonl", ONE_SERVER, SERVER),
     Recorder("owned", "managed_fields/owned.yaml", ONE_SERVER, SERVER),
     Recorder("kubectl_lines", "kubectl/lines.txt", KUBECTL, "kubectl"),
