@@ -23,7 +23,6 @@ KNOWN: Final = {
     "i421": "an annotation beside the field that replaces it",
     "o461": "which resources a scope of a quota is about",
     "o485": "a ratio beside the quotient of two quantities",
-    "o597": "node ports are looked at in dry runs, too",
     "o694": "topologies with the same expressions",
     "n780": "an annotation that is JSON",
     "o886": "expressions of devices",

@@ -85,8 +85,10 @@ async def create(call: Call) -> Response:
             return outcome
         metadata = metadata_of(outcome.object)
         version = metadata.get("resourceVersion")
-        if isinstance(version, str) and version.strip("0"):
-            # Go: storage.ErrResourceVersionSetOnCreate, which is 500.
+        is_set = isinstance(version, str) and bool(version.strip("0"))
+        if is_set and not options.dry_run:
+            # Go: storage.ErrResourceVersionSetOnCreate, which is 500; a dry run does
+            # not come so far.
             raise InternalFailureError(
                 "resourceVersion should not be set on objects to be created"
             )
@@ -116,7 +118,13 @@ async def store_new(
         return status_response(new), False
     target = call.target.named(_name(new.object))
     try:
-        obj = await completed(state, call.target, new.object, is_new=True)
+        obj = await completed(
+            state,
+            call.target,
+            new.object,
+            is_new=True,
+            is_dry_run=call.options.dry_run,
+        )
     except SmpError as error:
         return error_response(error, target), False
     stored: Stored | None = None

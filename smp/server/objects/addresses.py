@@ -125,6 +125,13 @@ def find_unserved(obj: JSONObject) -> Iterator[Violation]:
     if spec.get("ipFamilyPolicy") == "RequireDualStack" and not is_selectorless:
         detail = "this cluster is not configured for dual-stack services"
         yield invalid(path / "ipFamilyPolicy", "RequireDualStack", detail)
+
+
+def find_closed(obj: JSONObject) -> Iterator[Violation]:
+    """Yield the node ports beyond the range, which a dry run does not look at."""
+    spec, path = as_object(obj.get("spec")), Path(("spec",))
+    if spec.get("type") == "ExternalName":
+        return
     last = _FIRST_PORT + _PORTS - 1
     for index, port in enumerate(objects_in(spec.get("ports"))):
         node = port.get("nodePort")

@@ -28,7 +28,12 @@ _CLASSES: Final = ("scheduling.k8s.io", "v1", "priorityclasses")
 
 
 async def completed(
-    state: ServerState, target: Target, obj: JSONObject, *, is_new: bool
+    state: ServerState,
+    target: Target,
+    obj: JSONObject,
+    *,
+    is_new: bool,
+    is_dry_run: bool = False,
 ) -> JSONObject:
     """Return an object with what only a server knows.
 
@@ -44,6 +49,8 @@ async def completed(
         case ("", "services"):
             if is_new:
                 raise_invalid(service_addresses.find_unserved(obj))
+            if is_new and not is_dry_run:
+                raise_invalid(service_addresses.find_closed(obj))
             return await _service(state, target, obj)
         case ("", "pods") if is_new:
             raise_invalid(workloads.find_unmade(obj))
