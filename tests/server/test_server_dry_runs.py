@@ -15,13 +15,11 @@ from tests.support.server_app import serving
 # By the name of the object.
 KNOWN: Final = {
     "p101": "the ServiceAccount that a cluster adds is not missed here",
-    "p110": "a reference without a name is empty, which counts as absent",
     "p183": "operators behind a feature gate",
     "p274": "the volume of a file with variables",
     "p307": "the form of the names of Windows users",
     "o359": "an empty list of policies is filled in first",
     "i421": "an annotation beside the field that replaces it",
-    "o461": "which resources a scope of a quota is about",
     "o485": "a ratio beside the quotient of two quantities",
     "o694": "topologies with the same expressions",
     "n780": "an annotation that is JSON",
