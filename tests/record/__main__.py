@@ -207,6 +207,18 @@ RECORDERS: Final = (
         SERVER,
     ),
     Recorder(
+        "changed_definitions",
+        "custom_resources/changed_definitions.jsonl",
+        ONE_SERVER,
+        SERVER,
+    ),
+    Recorder(
+        "probes",
+        "validation/probes.jsonl.xz",
+        ONE_SERVER,
+        SERVER,
+    ),
+    Recorder(
         "dry_runs",
         "servers/dry_runs.jsonl.xz",
         ONE_SERVER,
