@@ -348,12 +348,10 @@ def to_status(
     if reason:
         status["reason"] = reason
     if details_kind or causes:
+        details: JSONObject = {"name": name, "group": group, "kind": details_kind}
+        details["causes"] = [*causes]
         # Go's encoder leaves out what is empty (omitempty).
-        named: JSONObject = {"name": name, "group": group, "kind": details_kind}
-        named["causes"] = [*causes]
-        details: JSONObject = {key: value for key, value in named.items() if value}
-        if details:
-            status["details"] = details
+        status["details"] = {key: value for key, value in details.items() if value}
     status["code"] = error.status
     return Refused(status, error.status, tuple(warnings))
 

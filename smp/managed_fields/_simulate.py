@@ -181,16 +181,7 @@ def simulate(
             state = State(step, current, error=error)
         states.append(state)
         current = state.object
-        refused = state.error is not None
-        if isinstance(state.error, ApplyConflictError):
-            # It can be forced.
-            refused = False
-        if step.verb in ("apply", "kubectl apply") and not refused:
-            # Of what is no JSON nothing is said.
-            with suppress(SmpError):
-                applied[step.manager] = as_object(plain(step.body))
-        elif step.verb == "release":
-            applied.pop(step.manager, None)
+        _note_configuration(applied, state)
         try:
             moment += timedelta(seconds=1)
         except OverflowError:
@@ -203,6 +194,19 @@ def simulate(
         tuple(_fights(applied, schema, serving)),
         _orphans(current or {}, schema),
     )
+
+
+def _note_configuration(applied: dict[str, JSONObject], state: State) -> None:
+    """Note what the manager of a step applies from then on."""
+    step = state.step
+    # A conflict can be forced.
+    is_refused = state.error and not isinstance(state.error, ApplyConflictError)
+    if step.verb in ("apply", "kubectl apply") and not is_refused:
+        # Of what is no JSON nothing is said.
+        with suppress(SmpError):
+            applied[step.manager] = as_object(plain(step.body))
+    elif step.verb == "release":
+        applied.pop(step.manager, None)
 
 
 class _Run:

@@ -216,20 +216,8 @@ class NormalizationRule(Rule):
             # Servers accept both (Go: apps/v1 DaemonSetUpdateStrategy).
             return new
         if conflicting and not self._clear_conflicts:
-            option = Option(
-                name="on_conflict", value="clear", effect="lets the discriminator win"
-            )
-            asked = "asks for another one"
-            name = union.discriminator
-            if name and not intent.sets(name):
-                # First draft of 2022: the discriminator decides, also where it is left.
-                asked = f"leaves its discriminator {name!r}, which does not select it"
-            problem = UnionConflictError(
-                f"the {self._request} sets this member of a union and {asked}",
-                path=path / conflicting[0],
-                option=option,
-            )
-            self.problems.append(problem)
+            here = path / conflicting[0]
+            self.problems.append(_conflict(self._request, here, union, intent))
             return new
         for name in conflicting:
             # KEP-1027 of 2019, Future Work: normalizing "will either clear the value
@@ -247,6 +235,24 @@ class NormalizationRule(Rule):
             else:
                 result[name] = value
         return result
+
+
+def _conflict(
+    request: str, path: Path, union: UnionGroup, intent: Intent
+) -> UnionConflictError:
+    """Make the error of a request that sets a member which it does not select."""
+    asked = "asks for another one"
+    name = union.discriminator
+    if name and not intent.sets(name):
+        # First draft of 2022: the discriminator decides, also where it is left.
+        asked = f"leaves its discriminator {name!r}, which does not select it"
+    return UnionConflictError(
+        f"the {request} sets this member of a union and {asked}",
+        path=path,
+        option=Option(
+            name="on_conflict", value="clear", effect="lets the discriminator win"
+        ),
+    )
 
 
 def _clear_what_was_there(
