@@ -6,6 +6,7 @@ from typing import Final
 
 from smp._values.values import ABSENT, JSON, Absent, JSONObject, as_object, same
 from smp.errors import ApplyWarning, Option, SchemaError, UnionConflictError, UnionError
+from smp.paths import Path
 from smp.schema.model import ListType, ObjectType, Type
 from smp.schema.plan import Interest, Plan
 from smp.schema.union_groups import UnionGroup
