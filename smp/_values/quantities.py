@@ -108,6 +108,16 @@ class Quantity:
         """Tell whether two amounts are equal (Go: Quantity.Equal)."""
         return self.compare(other) == 0
 
+    def whole(self) -> int | None:
+        """Return the number, rounded up away from zero (Go: Quantity.Value).
+
+        None where it has more digits than each int64 has room for.
+        """
+        if len(self.digits) + self.exponent > _INT64_DIGITS:
+            return None
+        digits, exponent = _round_up(self.digits, self.exponent, 0)
+        return self.sign * int(f"0{digits}{'0' * exponent}")
+
     def round_up_to_milli(self) -> Quantity:
         """Round up to thousandths, away from zero (Go: RoundUp(resource.Milli))."""
         if self.exponent >= _MILLI:

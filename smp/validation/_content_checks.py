@@ -6,11 +6,12 @@ This module is compiled with mypyc (hatch_build.py).
 from __future__ import annotations
 
 import binascii
+from types import NoneType
 from typing import Final
 
 from smp._values.codec import decode
-from smp._values.values import as_object, as_text
-from smp.errors import SmpError
+from smp._values.values import as_object, as_text, type_name
+from smp.errors import DocumentError
 from smp.paths import Key
 from smp.validation._judged import Judged
 
@@ -25,20 +26,23 @@ def _decode(text: str) -> bytes:
 
 
 def json_secret(judged: Judged) -> None:
-    """Require JSON under ``key`` of the data (Go: core ValidateSecret)."""
+    """Require an object in JSON under ``key`` of the data (Go: core ValidateSecret)."""
     key = judged.row.key
     data = as_object(judged.value)
     if key not in data:
         return
-    text = _decode(as_text(data[key]))
+    # Go reads what is not UTF-8 as replacement characters.
+    text = _decode(as_text(data[key])).decode(errors="replace")
+    problem = ""
     try:
-        decode(text)
-    except SmpError:
-        message = "unexpected end of JSON input"
-        if text.strip():
-            first = text.strip().decode(errors="replace")[0]
-            message = f"invalid character '{first}' looking for beginning of value"
-        judged.invalid("<secret contents redacted>", message, Key(key))
+        value = decode(text)
+    except DocumentError as error:
+        problem = str(error) if text.strip() else "unexpected end of JSON input"
+    else:
+        if not isinstance(value, dict | NoneType):
+            problem = f"an object is expected, not {type_name(value)}"
+    if problem:
+        judged.invalid("<secret contents redacted>", problem, Key(key))
 
 
 def certificate_request(judged: Judged) -> None:

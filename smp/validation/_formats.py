@@ -56,8 +56,9 @@ _PATH: Final = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 _IDENTIFIER: Final = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
 _RESERVED: Final = frozenset({"true", "false", "null", "in"})
 _ISCSI: Final = re.compile(
-    r"iqn\.\d{4}-\d{2}\.[-.a-zA-Z0-9]+(:[^,;*&$|\s]+)?"
-    r"|eui\.[a-zA-Z0-9]{16}|naa\.[a-zA-Z0-9]{32}"
+    r".*iqn\.\d{4}-\d{2}\.[-.a-zA-Z0-9]+:[^,;*&$|\s]+"
+    r"|eui.[a-zA-Z0-9]{16}|naa.[a-zA-Z0-9]{32}",
+    re.ASCII,
 )
 
 
@@ -319,7 +320,9 @@ def relative_path(text: str) -> str:
 
 def one_line(text: str) -> str:
     """Refuse line breaks (Go: admissionregistration validateValidation)."""
-    return "must not contain line breaks" if "\n" in text or "\r" in text else ""
+    # Spaces around a message count for nothing.
+    inner = text.strip()
+    return "must not contain line breaks" if "\n" in inner or "\r" in inner else ""
 
 
 def identifier(text: str) -> str:

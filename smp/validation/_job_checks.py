@@ -7,8 +7,14 @@ This module is compiled with mypyc (hatch_build.py).
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from smp._values.values import JSON, as_list, as_object, as_text
 from smp.validation._judged import Judged, at, elements
+
+# Go: strconv.Atoi, of what may be an index.
+_INDEX: Final = re.compile(r"\+?0*([0-9]{1,18})")
 
 
 def exit_codes(judged: Judged) -> None:
@@ -73,13 +79,18 @@ def _problem_of_indexes(text: str, completions: int) -> str:
     for interval in text.split(",") if text else ():
         limits = interval.split("-")
         if len(limits) > 2:  # noqa: PLR2004  # a begin and an end
-            return f'the fragment "{interval}" violates the requirement that an index'
+            return (
+                f'the fragment "{interval}" violates the requirement that an index'
+                " interval can have at most two parts separated by '-'"
+            )
         for limit in limits:
-            if not (limit.isascii() and limit.isdigit()):
+            match = _INDEX.fullmatch(limit)
+            if match is None:
                 return f'cannot convert string to integer for index: "{limit}"'
-            if int(limit) >= completions:
+            index = int(match[1])
+            if index >= completions:
                 return f'too large index: "{limit}"'
-            if int(limit) <= last:
-                return f"non-increasing order, previous: {last}, current: {limit}"
-            last = int(limit)
+            if index <= last:
+                return f"non-increasing order, previous: {last}, current: {index}"
+            last = index
     return ""

@@ -133,6 +133,15 @@ def one_per_family(judged: Judged) -> None:
         judged.invalid([*texts], judged.row.message)
 
 
+def _problem_of_domain(text: str) -> str:
+    """Return what is wrong with a domain (Go: IsFullyQualifiedDomainName)."""
+    domain = text.removesuffix(".")
+    problem = names.subdomain(domain)
+    if not problem and "." not in domain:
+        problem = "should be a domain with at least two segments separated by dots"
+    return problem
+
+
 def typed_addresses(judged: Judged) -> None:
     """Check the addresses of endpoints (Go: discovery validateEndpoints)."""
     type_ = judged.obj.get("addressType")
@@ -141,7 +150,7 @@ def typed_addresses(judged: Judged) -> None:
             text = as_text(listed)
             problem = ""
             if type_ == "FQDN":
-                problem = names.subdomain(text)
+                problem = _problem_of_domain(text)
             elif type_ in _FAMILIES:
                 problem = ip_address(text)
                 is_v6 = ":" in text

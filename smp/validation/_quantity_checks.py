@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from smp._values.quantities import DECIMAL, Quantity, read_quantity
+from smp._values.quantities import DECIMAL, Quantity, parse_quantity, read_quantity
 from smp._values.values import (
     ABSENT,
     JSON,
@@ -53,6 +53,7 @@ _MUST_EXIST: Final = (
     " ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
 )
 _ONE: Final = Quantity(1, "1", 0, DECIMAL)
+_HUGE_PAGES: Final = "hugepages-"
 
 
 def require_quantity(judged: Judged) -> None:
@@ -177,25 +178,38 @@ def whole_amounts(judged: Judged) -> None:
         quantity, text = read_quantity(value), printed(value)
         if quantity is None:
             continue
-        _, slash, _ = name.partition("/")
-        is_native = "kubernetes.io/" in name
-        is_counted = name in judged.row.values or (slash and not is_native)
+        is_counted = name in judged.row.values or _is_extended(name)
         if is_counted and quantity.exponent < 0:
             judged.invalid(text, "must be an integer", Key(name))
-        size = read_quantity(name.removeprefix("hugepages-"))
-        if name.startswith("hugepages-") and size is not None and size.sign > 0:
-            amount = int(quantity.digits or "0") * 10 ** max(quantity.exponent, 0)
-            page = int(size.digits) * 10 ** max(size.exponent, 0)
-            if quantity.exponent < 0 or amount % page or quantity.sign <= 0:
-                message = f"{text} is not positive integer multiple of {name}"
-                judged.invalid(text, message, Key(name))
+        if name.startswith(_HUGE_PAGES) and not _is_of_pages(quantity, name):
+            message = f"{text} is not positive integer multiple of {name}"
+            judged.invalid(text, message, Key(name))
+
+
+def _is_extended(name: str) -> bool:
+    """Tell whether a resource is an extended one (Go: IsExtendedResourceName)."""
+    is_native = "/" not in name or "kubernetes.io/" in name
+    return not is_native and not name.startswith("requests.")
+
+
+def _is_of_pages(quantity: Quantity, name: str) -> bool:
+    """Tell whether an amount is that of some huge pages, or of none.
+
+    Go: IsHugePageResourceValueDivisible.
+    """
+    size = parse_quantity(name.removeprefix(_HUGE_PAGES))
+    if size is None or size.sign <= 0 or size.exponent < 0:
+        return False
+    amount, page = quantity.whole(), size.whole()
+    # Go computes modulo 2**64; amounts so large are not judged.
+    return amount is None or page is None or amount % page == 0
 
 
 def huge_pages(judged: Judged) -> None:
     """Forbid huge pages without cpu or memory (Go: validateResourceRequirements)."""
     resources = as_object(judged.value)
     names = {*as_object(resources.get("limits")), *as_object(resources.get("requests"))}
-    has_pages = any(name.startswith("hugepages-") for name in names)
+    has_pages = any(name.startswith(_HUGE_PAGES) for name in names)
     if has_pages and not names & {"cpu", "memory"}:
         judged.add("FieldValueForbidden", judged.row.message)
 

@@ -452,14 +452,14 @@ def star_apart(judged: Judged) -> None:
     all_below: set[str] = set()
     below_all: set[str] = set()
     for index, text in enumerate(texts):
-        name, _, below = text.partition("/")
-        if name in all_below or below in below_all:
+        name, slash, below = text.partition("/")
+        if slash and (name in all_below or below in below_all):
             star = f"{name}/*" if name in all_below else f"*/{below}"
             message = f"if '{star}' is present, must not specify {text}"
             judged.invalid(text, message, index)
         if below == "*":
             all_below.add(name)
-        if name == "*":
+        if slash and name == "*":
             below_all.add(below)
     # Go keeps what it finds of the last one.
     if "*" in whole and whole[-1] != "*":

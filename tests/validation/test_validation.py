@@ -225,3 +225,24 @@ def test_any_json_is_judged(spec: JSON, labels: JSON, container: JSON) -> None:
         obj: JSONObject = {"metadata": metadata, "spec": given_spec}
         for kind in ("Deployment", "StatefulSet", "DaemonSet"):
             validate_object(obj, CATALOG.schema("apps/v1", kind))
+
+
+def test_numbers_beyond_each_integer_of_go_are_judged_at_once() -> None:
+    pod, job = CATALOG.schema("v1", "Pod"), CATALOG.schema("batch/v1", "Job")
+    container: JSONObject = {"name": "c", "image": "i"}
+    for name, amount in (
+        ("hugepages-2Mi", "1e999999999"),
+        ("hugepages-2Mi", "1" * 5_000),
+        ("hugepages-1e999999999", "1"),
+    ):
+        limits: JSONObject = {"cpu": "1", name: amount}
+        spec: JSONObject = {
+            "containers": [{**container, "resources": {"limits": limits}}]
+        }
+        validate_object({"metadata": {"name": "a"}, "spec": spec}, pod)
+    rules: JSON = [{"succeededIndexes": "1" * 5_000}]
+    spec = {"completions": 2, "successPolicy": {"rules": rules}}
+    obj: JSONObject = {"metadata": {"name": "a"}, "spec": spec}
+    assert "spec.successPolicy.rules[0].succeededIndexes" in {
+        str(each.path) for each in validate_object(obj, job)
+    }
