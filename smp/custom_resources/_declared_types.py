@@ -99,6 +99,7 @@ class DeclaredTypes:
         self._names: dict[int, str] = {}
         self._nodes: list[SchemaNode] = []
         self._pool: Any = None
+        self._environments: dict[int, Any] = {}
 
     def add(self, node: SchemaNode) -> None:
         """Take a schema in; all are before the first compilation."""
@@ -113,18 +114,13 @@ class DeclaredTypes:
         or STRING. Raises BudgetError where that is not known here. Go: compileRule in
         apiextensions-apiserver, schema/cel.
         """
-        if self._pool is None:
-            self._pool = self._make_pool()
         if _MISSING.search(text):
             raise expressions.BudgetError("it calls what cel-expr-python does not have")
         if problem := _find_problem(text):
             return f"compilation failed: {problem}"
         try:
             found = expressions.name_result_type(
-                text,
-                self._cel_type(node),
-                self._pool,
-                optional_old_self=optional_old_self,
+                text, self._environment_of(node), optional_old_self=optional_old_self
             )
         except expressions.ExpressionError as error:
             if _TOO_DEEP in str(error):
@@ -136,6 +132,16 @@ class DeclaredTypes:
             return ""
         noun = "bool" if result == "BOOL" else "string"
         return f"cel expression must evaluate to a {noun}"
+
+    def _environment_of(self, node: SchemaNode) -> Any:
+        """Return the language for the values of a schema: one for all its rules."""
+        if self._pool is None:
+            self._pool = self._make_pool()
+        if id(node) not in self._environments:
+            environment = expressions.make_environment(self._cel_type(node), self._pool)
+            self._environments[id(node)] = environment
+            self._nodes.append(node)
+        return self._environments[id(node)]
 
     def _cel_type(self, node: SchemaNode) -> Any:
         """Return the type of ``self``, which is no field of a message."""

@@ -82,7 +82,8 @@ _NO_OVERLOAD: Final = "no such overload"
 # list from end to end, what compares with a value or adds one, and parentheses.
 _PART: Final = re.compile(
     r"\.(?P<loop>all|exists|exists_one|existsOne|(?P<builder>map|filter|sortBy))\("
-    r"|\.(?P<text>split|join|replace|find|findAll|matches|format|reverse|substring)\("
+    r"|\.(?P<text>split|(?P<grower>join|replace)|find|findAll|matches|format|reverse"
+    r"|substring)\("
     r"|\b(?P<list>sum|min|max|isSorted|indexOf|lastIndexOf|contains|equivalent"
     r"|intersects|flatten|distinct|slice|sort)\("
     rf"|(?P<simple>\bin\s*\[|(?:[=!]=|\+)\s*(?:{STRING}|-?[0-9]|true\b|false\b|null\b)"
@@ -90,7 +91,10 @@ _PART: Final = re.compile(
     rf"|(?P<operator>[=!]=|\+|\bin\b)|{STRING}|(?P<bracket>[()])",
     re.DOTALL,
 )
+# Arguments of join and replace that make a text a few times as long.
+_LITERALS: Final = re.compile(rf"\s*(?:\)|{STRING}\s*\)|[^(),]+,\s*{STRING}\s*\))")
 _MOST_TURNS: Final = 10_000  # of all loops of an evaluation, by the package
+_MOST_GROWTH: Final = 2**40
 _DEEPEST: Final = 4
 # A function of Python takes so many times what the package takes for an element.
 _OF_FUNCTION: Final = 5
@@ -136,6 +140,8 @@ class Expression(msgspec.Struct, frozen=True):
 
     ``loops`` are those that stand in it, ``depth`` is how deep they do in each other.
     ``reads_list`` is how many steps a turn of a loop takes for an element of a list.
+    ``growth`` is how many times as long a text or a list may become in loops, and
+    ``multiplies`` whether the length of a text may be that of one times another.
     """
 
     text: str
@@ -144,6 +150,8 @@ class Expression(msgspec.Struct, frozen=True):
     depth: int = 0
     reads_text: bool = False
     reads_list: int = 0
+    growth: int = 1
+    multiplies: bool = False
 
     @property
     def type_name(self) -> str:
@@ -165,7 +173,10 @@ class Expression(msgspec.Struct, frozen=True):
         """
         turns = min(_MOST_TURNS, max(1, self.count_turns(elements)))
         of_turn = 1 + (elements * self.reads_list if self.loops else 0)
-        return turns * (of_turn + (characters if self.reads_text else 0))
+        of_turn += characters if self.reads_text else 0
+        if self.multiplies:
+            of_turn += characters * max(elements, characters)
+        return turns * of_turn * self.growth
 
     def count_turns(self, elements: int) -> int:
         """Return how many turns its loops take at most."""
@@ -202,14 +213,11 @@ def compile_expression(text: str, *, optional_old_self: bool) -> Expression:
     return _compile(text, _environment(), optional_old_self=optional_old_self)
 
 
-def name_result_type(
-    text: str, type_: Any, pool: Any, *, optional_old_self: bool
-) -> str:
-    """Name the type of what an expression about a value of a type evaluates to.
+def name_result_type(text: str, environment: Any, *, optional_old_self: bool) -> str:
+    """Name the type of what an expression evaluates to in ``make_environment``.
 
-    ``pool`` has the messages that the type is made of. Raises ExpressionError.
+    Raises ExpressionError.
     """
-    environment = _make_environment(type_, pool)
     expression = _compile(text, environment, optional_old_self=optional_old_self)
     return str(expression.program.return_type().name())
 
@@ -263,10 +271,14 @@ def _policy_environment() -> Any:
 
 @cache
 def _environment() -> Any:
-    return _make_environment(cel.Type.DYN, None)
+    return make_environment(cel.Type.DYN, None)
 
 
-def _make_environment(type_: Any, pool: Any) -> Any:
+def make_environment(type_: Any, pool: Any) -> Any:
+    """Return the language for values of a type; its first expression takes long.
+
+    ``pool`` has the messages that the type is made of.
+    """
     variables = {SELF: type_, OLD_SELF: type_, _HAS_OLD: cel.Type.BOOL}
     return _extend(pool, variables, FUNCTIONS)
 
@@ -325,9 +337,10 @@ def _type_of(name: str, element: str, *, typed: bool) -> Any:
     return cel.Type.List(getattr(cel.Type, element)) if typed else cel.Type.LIST
 
 
-def _find_loops(text: str) -> tuple[int, int, bool, int]:
+def _find_loops(text: str) -> tuple[int, int, bool, int, int, bool]:
     """Return how many loops an expression has, how deep, and what a turn reads."""
-    loops, deepest, reads_text, reads_list = 0, 0, False, 0
+    loops, deepest, reads_text, reads_list, growth = 0, 0, False, 0, 1
+    multiplies = False
     # The brackets that are open: whether each is that of a loop.
     opened: list[bool] = []
     for match in _PART.finditer(text):
@@ -335,6 +348,12 @@ def _find_loops(text: str) -> tuple[int, int, bool, int]:
             reads_list = _OF_FUNCTION
         elif match["builder"] or match["operator"]:
             reads_list = max(reads_list, 1)
+        if match["operator"] == "+" and any(opened):
+            # Lists and texts are added as well: one twice the length for each turn.
+            reads_text, growth = True, min(growth * 2, _MOST_GROWTH)
+        if match["grower"]:
+            arguments = _LITERALS.match(text, match.end())
+            multiplies = multiplies or arguments is None
         if match[0].endswith("(") and not match["simple"]:
             opened.append(match["loop"] is not None)
             loops += opened[-1]
@@ -342,7 +361,8 @@ def _find_loops(text: str) -> tuple[int, int, bool, int]:
             deepest = max(deepest, sum(opened))
         elif match["bracket"] and opened:
             opened.pop()
-    return loops, min(deepest, _DEEPEST), reads_text, reads_list
+    depth = min(deepest, _DEEPEST)
+    return loops, depth, reads_text, reads_list, growth, multiplies
 
 
 def _rename_fields(match: re.Match[str]) -> str:

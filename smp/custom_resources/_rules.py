@@ -413,7 +413,9 @@ class RuleJudge:
             yield invalid(path, type_, detail)
             return
         if rule.uses_old or not correlation.is_unchanged:
-            detail = _message(rule, bindings)
+            # An expression of too many steps is no message, as on a server.
+            may_word = rule.message and not self._spend(rule.message, evaluation)
+            detail = _message(rule, bindings, is_worded=bool(may_word))
             here = Path((*path.steps, *rule.path))
             shown = None if type_ in _NAMED else evaluation.value
             yield _refusal(rule, here, type_, shown, detail)
@@ -425,9 +427,9 @@ def warn_of_unchecked_rule(name: str, path: Path, problem: str) -> Violation:
     return warn_of_unchecked_rules(message).below(path)
 
 
-def _message(rule: CompiledRule, bindings: Any) -> str:
+def _message(rule: CompiledRule, bindings: Any, *, is_worded: bool) -> str:
     """Word a refusal (Go: evalMessageExpression, ruleMessageOrDefault)."""
-    if rule.message is not None:
+    if is_worded and rule.message is not None:
         try:
             worded = rule.message.evaluate(bindings)
         except (expressions.BudgetError, expressions.ExpressionError):
