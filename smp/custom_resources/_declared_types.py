@@ -48,10 +48,11 @@ _OF_NUMBERS: Final = re.compile(
     r"found no matching overload for '_[<>]=?_' applied to"
     r" '\((?:u?int|double), (?:u?int|double)\)'"
 )
-# What the evaluator does not have (Go: ext.TwoVarComprehensions, ext.Lists).
+# What the evaluator does not have (Go: ext.TwoVarComprehensions, ext.Lists,
+# library.Format).
 _MISSING: Final = re.compile(
     r"\.(?:transformList|transformMap|transformMapEntry|existsOne|slice|flatten|sort|"
-    r"sortBy|distinct|reverse|first|last)\(|lists\.range\("
+    r"sortBy|distinct|reverse|first|last)\(|lists\.range\(|format\.named\("
     r"|\.(?:all|exists|exists_one)\(\s*\w+\s*,\s*\w+\s*,"
 )
 # A parser of Go goes deeper: its limit is 250.
@@ -69,8 +70,13 @@ _READERS: Final[dict[str, Callable[[str], object]]] = {
 }
 
 
-def _find_problem(text: str) -> str:
-    """Return what the evaluator takes and a server does not; empty for nothing."""
+def find_problem(text: str) -> str:
+    """Return what the evaluator takes and a server does not; empty for nothing.
+
+    Raises BudgetError where the evaluator does not have what a server has.
+    """
+    if _MISSING.search(text):
+        raise expressions.BudgetError("it calls what cel-expr-python does not have")
     if _BINDING.search(text):
         return "undeclared reference to 'cel'"
     for literal in _LITERAL.finditer(text):
@@ -78,6 +84,19 @@ def _find_problem(text: str) -> str:
         if _READERS[literal[1]](written) is None:
             return f"invalid {literal[1]} argument"
     return ""
+
+
+def describe_failure(error: expressions.ExpressionError) -> str:
+    """Return why a server does not compile an expression; empty where it does.
+
+    ``error`` is what the evaluator says of it. Raises BudgetError where that is not
+    known here.
+    """
+    if _TOO_DEEP in str(error):
+        raise expressions.BudgetError(str(error)) from None
+    problems = _PROBLEM.findall(str(error)) or [str(error)]
+    wrong = [each for each in problems if not _OF_NUMBERS.match(each)]
+    return f"compilation failed: {wrong[0]}" if wrong else ""
 
 
 class DeclaredTypes:
@@ -114,20 +133,14 @@ class DeclaredTypes:
         or STRING. Raises BudgetError where that is not known here. Go: compileRule in
         apiextensions-apiserver, schema/cel.
         """
-        if _MISSING.search(text):
-            raise expressions.BudgetError("it calls what cel-expr-python does not have")
-        if problem := _find_problem(text):
+        if problem := find_problem(text):
             return f"compilation failed: {problem}"
         try:
             found = expressions.name_result_type(
                 text, self._environment_of(node), optional_old_self=optional_old_self
             )
         except expressions.ExpressionError as error:
-            if _TOO_DEEP in str(error):
-                raise expressions.BudgetError(str(error)) from None
-            problems = _PROBLEM.findall(str(error)) or [str(error)]
-            wrong = [each for each in problems if not _OF_NUMBERS.match(each)]
-            return f"compilation failed: {wrong[0]}" if wrong else ""
+            return describe_failure(error)
         if found == result:
             return ""
         noun = "bool" if result == "BOOL" else "string"

@@ -7,17 +7,20 @@ validateCELCondition and the like. What an authorizer is asked is not judged.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Final
 
 from smp._values.extras import extra_hint
 from smp._values.values import JSON, JSONObject, as_list, as_object
+from smp.custom_resources._declared_types import describe_failure, find_problem
 from smp.custom_resources._expressions import (
+    BudgetError,
     ExpressionError,
     compile_policy_expression,
     find_names,
     is_installed,
 )
-from smp.paths import Path
+from smp.paths import Path, Step
 from smp.violations import Violation, invalid
 
 # By the names of the list and of the field: what an expression has to be.
@@ -58,33 +61,45 @@ def find_expression_violations(obj: JSONObject) -> Iterator[Violation]:
         names = find_names(text)
         if "authorizer" in names:
             continue
-        if problem := _find_undeclared(names, path, obj):
-            yield invalid(path, text, f"compilation failed: {problem}")
-            continue
-        try:
-            found = compile_policy_expression(text).type_name.partition("<")[0]
-        except ExpressionError as error:
-            yield invalid(path, text, str(error))
-            continue
-        if found == "null" and path.steps[-1] in _MAY_BE_NULL:
-            continue
-        # A value of any type may be right.
-        if type_ and found not in {type_, "any", "dyn"}:
-            yield invalid(path, text, f"must evaluate to {type_} but got {found}")
+        problem = _find_undeclared(names, path, obj)
+        if problem:
+            problem = f"compilation failed: {problem}"
+        else:
+            # What a server may take, and is not known here, is no refusal.
+            with suppress(BudgetError):
+                problem = _find_problem(text, type_, path.steps[-1])
+        if problem:
+            yield invalid(path, text, problem)
+
+
+def _find_problem(text: str, type_: str, field: Step) -> str:
+    """Return why an expression does not compile to a type; empty where it does.
+
+    Raises BudgetError where that is not known here.
+    """
+    if problem := find_problem(text):
+        return f"compilation failed: {problem}"
+    try:
+        found = compile_policy_expression(text).type_name.partition("<")[0]
+    except ExpressionError as error:
+        return str(error) if describe_failure(error) else ""
+    # A value of any type may be right.
+    is_right = not type_ or found in {type_, "any", "dyn"}
+    if is_right or (found == "null" and field in _MAY_BE_NULL):
+        return ""
+    return f"must evaluate to {type_} but got {found}"
 
 
 def _find_undeclared(names: frozenset[str], path: Path, obj: JSONObject) -> str:
     """Say which variable an expression does not have (Go: hasParams, hasVariables).
 
-    A variable has those before it, a condition none of them, and a webhook has neither
-    parameters nor the object of the namespace.
+    A variable has those before it, a condition none of them, and a webhook has no
+    parameters.
     """
     spec = as_object(obj.get("spec"))
     field = path.steps[1] if spec and len(path.steps) > 1 else "webhooks"
     missing = {"params"} if spec.get("paramKind") is None else set()
-    if field == "webhooks":
-        missing |= {"namespaceObject", "variables"}
-    elif field == "matchConditions":
+    if field in ("matchConditions", "webhooks"):
         missing.add("variables")
     for name in sorted(missing & names):
         return f"undeclared reference to '{name}' (in container '')"

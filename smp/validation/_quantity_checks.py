@@ -44,7 +44,7 @@ _SCOPED: Final = {
     **dict.fromkeys(("Terminating", "NotTerminating", "NotBestEffort"), _OF_PODS),
     **dict.fromkeys(("PriorityClass", "CrossNamespacePodAffinity"), _OF_PODS),
     "BestEffort": frozenset({"pods"}),
-    "VolumeAttributesClass": frozenset({"persistentvolumeclaims"}),
+    "VolumeAttributesClass": frozenset({"persistentvolumeclaims", "requests.storage"}),
 }
 _WITHOUT_VALUES: Final = frozenset(_SCOPED) - {"PriorityClass", "VolumeAttributesClass"}
 _MUST_EXIST: Final = (
