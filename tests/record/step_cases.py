@@ -268,8 +268,10 @@ def _refusal(answer: Answer, seconds: dict[str, str]) -> JSONObject:
     status: JSONObject = json.loads(_with_times(json.dumps(answer.body), seconds))
     causes = as_list(as_object(status.get("details")).get("causes"))
     first, *errors = as_text(status["message"]).split("\n")
-    # The server lists errors of fields in the random order of a map.
-    result: JSONObject = {"message": "\n".join([first, *sorted(errors)])}
+    # The server lists errors of fields in the random order of a map, but not conflicts.
+    if all(each.startswith("* ") for each in errors):
+        errors.sort()
+    result: JSONObject = {"message": "\n".join([first, *errors])}
     conflicts: JSONArray = [
         {"field": as_object(cause)["field"], "message": as_object(cause)["message"]}
         for cause in causes
