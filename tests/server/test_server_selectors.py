@@ -19,10 +19,10 @@ from smp._values.label_selectors import (
 from smp._values.values import JSON, JSONObject
 from smp.server.errors import StatusError
 from smp.server.objects.resources import Resources
-from smp.server.objects.selectable_fields import resolve
 from smp.server.objects.selectors import (
     FieldSelector,
     parse_field_selector,
+    resolve,
     selector_text,
 )
 from tests.record.facts import facts

@@ -9,7 +9,6 @@ webhooks, so they run in a thread. Go: k8s.io/apiserver, pkg/admission/plugin.
 
 from __future__ import annotations
 
-from smp.server.admission._admission import AdmissionReviewer, find_admission
-from smp.server.admission._configurations import USER
+from smp.server.admission._admission import USER, AdmissionReviewer, find_admission
 
 __all__ = ["USER", "AdmissionReviewer", "find_admission"]

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 from uuid import uuid4
 
+import msgspec
+
 from smp._values import codec
 from smp._values.values import JSON, JSONObject, as_list, as_object, as_text
 from smp.errors import SmpError
 from smp.handler import InternalFailureError
-from smp.handler.admission import ReviewedResource, ReviewRequest
+from smp.handler.admission import Criteria, ReviewedResource, ReviewRequest
 from smp.json_patch import apply_as_server
-from smp.server.admission._configurations import Webhook
 
 if TYPE_CHECKING:
     import httpx
@@ -44,6 +45,20 @@ _ANSWERS: Final = {
 }
 _OK: Final = 200
 _ERROR: Final = 500
+
+
+class Webhook(msgspec.Struct, frozen=True):
+    """A webhook of a configuration, and what it is about."""
+
+    name: str
+    fields: JSONObject
+    criteria: Criteria
+    is_mutating: bool
+
+    @property
+    def is_ignored_on_failure(self) -> bool:
+        """Whether the request goes on where the webhook cannot be called."""
+        return self.fields.get("failurePolicy") == "Ignore"
 
 
 class CallError(Exception):

@@ -19,8 +19,11 @@ from smp.handler import InvalidOptionsError
 from smp.paths import Path
 from smp.server.errors import StatusError, forbidden
 from smp.server.objects.resources import Resource
-from smp.server.objects.selectable_fields import resolve
-from smp.server.objects.selectors import FieldSelector, parse_field_selector
+from smp.server.objects.selectors import (
+    FieldSelector,
+    parse_field_selector,
+    resolve,
+)
 from smp.server.registry.target import Target
 from smp.server.store import Stored
 from smp.violations import unsupported

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from smp._values.codec import encode
-from smp._values.values import JSON, JSONObject, as_object, as_text
+from smp._values.values import JSON, JSONObject, as_list, as_object, as_text
 from smp.custom_resources import definition_violations, unchecked
 from smp.errors import SchemaError, bounded
 from smp.paths import Path
@@ -19,7 +19,6 @@ from smp.schema.sources.crd import to_openapi
 from smp.server.errors import InvalidError, UnknownResourceError, invalid, raise_invalid
 from smp.server.objects.crds._status import complete_names
 from smp.server.objects.crds._union_rules import UNIONS, drop_unions, union_problems
-from smp.server.objects.crds._work import weight
 from smp.server.objects.crds.printer_columns import columns, is_supported
 from smp.server.objects.fields import objects_in, strings_in, value_at
 from smp.server.objects.overlays import add_fitting_rows, check_kinds
@@ -256,7 +255,7 @@ def _find_defined_version(
         schema=_schema(version),
         storage=_schema(stored),
         subresources=as_object(version.get("subresources")),
-        weight=weight(_schema(version)),
+        weight=_weigh(_schema(version)),
         columns=columns(objects_in(version.get("additionalPrinterColumns"))),
         components={name: schema, f"{name}List": list_schema},
     )
@@ -341,3 +340,47 @@ def _warnings(spec: JSONObject) -> Iterator[str]:
             if not is_supported(as_text(column.get("jsonPath"))):
                 place = path / "additionalPrinterColumns" / number / "jsonPath"
                 yield f"{place}: not supported by this server, the column stays empty"
+
+
+# Keywords whose value has schemas that are all applied to the same value.
+_BRANCHES: Final = ("allOf", "anyOf", "oneOf")
+_SCHEMAS: Final = ("additionalProperties", "items", "not")
+# How long the parts of a schema take, measured: a value of a custom resource takes four
+# times as long as one of a built-in kind.
+_VALUE: Final = 4
+_BRANCH: Final = 8
+_DEFAULT: Final = 32  # it becomes a value of each object, however small that is
+_FIELD: Final = 1
+_MOST_LISTED: Final = 256  # a message lists the values of an enum, up to so many
+
+
+def _weigh(schema: JSONObject) -> int:
+    """Estimate how many times longer a value takes than one of a built-in kind.
+
+    A bound: it counts the branches and the defaults of all levels, the fields of the
+    widest object, and the values of the longest enum.
+    """
+    branches, defaults, widest, longest = 0, 0, 0, 0
+    parts = [schema]
+    while parts:
+        part = parts.pop()
+        properties = as_object(part.get("properties"))
+        defaults += "default" in part
+        longest = max(longest, len(as_list(part.get("enum"))))
+        widest = max(widest, len(properties) + len(as_list(part.get("required"))))
+        parts += map(as_object, properties.values())
+        for keyword in _BRANCHES:
+            schemas = as_list(part.get(keyword))
+            branches += len(schemas)
+            parts += map(as_object, schemas)
+        for keyword in _SCHEMAS:
+            if isinstance(part.get(keyword), dict):
+                branches += keyword == "not"
+                parts.append(as_object(part[keyword]))
+    return (
+        _VALUE
+        + branches * _BRANCH
+        + defaults * _DEFAULT
+        + widest * _FIELD
+        + min(longest, _MOST_LISTED)
+    )
