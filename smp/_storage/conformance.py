@@ -31,9 +31,10 @@ _QUANTITY: Final = ".Quantity"
 _UNTYPED: Final = (
     ".JSON",
     ".JSONSchemaPropsOrArray",
-    ".JSONSchemaPropsOrBool",
     ".JSONSchemaPropsOrStringArray",
 )
+# Go: "boolean or JSON schema expected".
+_OR_BOOLEAN: Final = ".JSONSchemaPropsOrBool"
 # Go: int64.
 _LOWEST: Final = -(2**63)
 _HIGHEST: Final = 2**63 - 1
@@ -141,7 +142,7 @@ class ConformanceRule(Rule):
             self._misfit(place, step, value, type_.name)
         elif isinstance(type_, ListType):
             self._misfit(place, step, value, "array")
-        elif isinstance(type_, ObjectType) and not type_.name.endswith(_UNTYPED):
+        elif isinstance(type_, ObjectType) and not _reads(type_.name, value):
             self._misfit(place, step, value, "object")
 
     def _misfit(self, place: Place, step: Step, value: JSON, expected: str) -> None:
@@ -151,6 +152,13 @@ class ConformanceRule(Rule):
             actual = f"number {printed(value)}"[:40]
         path = place.path / step
         self.misfits.append(Misfit.of(path, actual, expected, json_type))
+
+
+def _reads(name: str, value: JSON) -> bool:
+    """Tell whether a Go type reads a value that is no object."""
+    if name.endswith(_OR_BOOLEAN):
+        return isinstance(value, bool)
+    return name.endswith(_UNTYPED)
 
 
 def _is_too_wide(place: Place, step: Step, value: JSON) -> bool:

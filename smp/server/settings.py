@@ -66,7 +66,8 @@ def _read_switches(text: str, default: str) -> dict[str, bool]:
         name, equals, value = entry.partition("=")
         name, value = name.strip(), value.strip() if equals else default
         if value not in BOOLEANS:
-            problem = f"invalid value of {name}={value}"
+            # Go words the two in this way.
+            problem = f"invalid value {'' if default else 'of '}{name}={value}"
             if not equals:
                 problem = f"missing bool value for {name}"
             raise SettingsError(problem, hint=f"{name}=true or {name}=false")
