@@ -14,13 +14,13 @@ from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from time import process_time
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.fleets import Rates, pairs
-from smp.fleet import INPUT_COLUMNS, engines
+from smp.fleet import INPUT_COLUMNS, OUTPUT_SCHEMA, engines
 
 _ROWS: Final = 5_000
 _GROUP: Final = 1_000
@@ -50,7 +50,8 @@ def _text(value: str | bytes | None) -> str | None:
 
 def plain(file: str) -> pa.Table:
     """Compare in this process."""
-    return engines.compare_table(pq.read_table(file))
+    batches = pq.ParquetFile(file).iter_batches(_GROUP)
+    return pa.Table.from_batches(engines.compared(batches), OUTPUT_SCHEMA)
 
 
 def on_duckdb(file: str) -> pa.Table:
@@ -138,10 +139,10 @@ ENGINES: Final[dict[str, Callable[[str], pa.Table]]] = {
 }
 
 
-def as_rows(table: pa.Table) -> list[dict[str, Any]]:
-    """Return the rows of a table in an order that does not depend on the engine."""
-    rows: list[dict[str, Any]] = table.to_pylist()
-    return sorted(rows, key=lambda row: [row[name] or "" for name in _ORDER])
+def in_order(table: pa.Table) -> pa.Table:
+    """Return a table with types and an order that do not depend on the engine."""
+    found = table.select(OUTPUT_SCHEMA.names).cast(OUTPUT_SCHEMA)
+    return found.sort_by([(name, "ascending") for name in _ORDER])
 
 
 def main(arguments: list[str]) -> int:
@@ -151,21 +152,21 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         file = written(folder, count)
         began = process_time()
-        expected = as_rows(plain(file))
-        print(f"plain: {len(expected)} rows, {process_time() - began:.1f} s")
+        expected = in_order(plain(file))
+        used = process_time() - began
+        print(f"plain: {len(expected)} rows, {used:.1f} s", flush=True)
         for name in arguments[1:] or ENGINES:
             before = sum(os.times()[:4])
             try:
-                found = as_rows(ENGINES[name](file))
+                found = in_order(ENGINES[name](file))
             except ImportError as error:
                 print(f"{name}: not installed ({error})")
                 continue
             used = sum(os.times()[:4]) - before
-            is_equal = found == expected
+            is_equal = found.equals(expected)
             failed += not is_equal
-            print(
-                f"{name}: {'the same rows' if is_equal else 'OTHER ROWS'}, {used:.1f} s"
-            )
+            verdict = "the same rows" if is_equal else "OTHER ROWS"
+            print(f"{name}: {verdict}, {used:.1f} s", flush=True)
     return failed
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from benchmarks.fleet_engines import ENGINES, as_rows, plain, written
+from benchmarks.fleet_engines import ENGINES, in_order, plain, written
 from smp.fleet import INPUT_COLUMNS, OUTPUT_SCHEMA, VERDICTS, engines
 from tests.support.examples import python_examples, run_example
 from tests.support.paths import DOCS
@@ -56,4 +56,4 @@ def test_the_script_of_an_engine_runs(
 def test_an_engine_gives_the_same_rows(name: str, tmp_path: Path) -> None:
     pytest.importorskip(name, reason=f"{name} is not installed")
     file = written(str(tmp_path), 120)
-    assert as_rows(ENGINES[name](file)) == as_rows(plain(file))
+    assert in_order(ENGINES[name](file)).equals(in_order(plain(file)))
