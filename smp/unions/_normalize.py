@@ -6,7 +6,7 @@ from typing import Final
 
 from smp._values.values import ABSENT, JSON, Absent, JSONObject, as_object, same
 from smp.errors import ApplyWarning, Option, SchemaError, UnionConflictError, UnionError
-from smp.paths import Path
+from smp.paths import Path, sort_by_path
 from smp.schema.model import ListType, ObjectType, Type
 from smp.schema.plan import Interest, Plan
 from smp.schema.union_groups import UnionGroup
@@ -335,10 +335,11 @@ def _discriminator_for(
     return {}
 
 
-def raise_problems(problems: list[UnionError]) -> None:
+def raise_problems(found: list[UnionError]) -> None:
     """Raise one error for all problems, if there are any."""
-    if not problems:
+    if not found:
         return
+    problems = sort_by_path(found)
     # A refusal among them counts more than a conflict, as no option helps against it.
     first = problems[0]
     for problem in problems:

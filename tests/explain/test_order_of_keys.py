@@ -10,6 +10,7 @@ import copy
 import random
 from typing import Final
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -109,6 +110,23 @@ def test_what_two_inputs_share_is_looked_at_in_both() -> None:
     again = smp.find_hazards(copy.deepcopy(base), manifest, live, schema)
     assert [*map(str, found)] == [*map(str, again)]
     assert {each.input for each in found} >= {"manifest", "last-applied"}
+
+
+def test_what_an_error_says_does_not_depend_on_it() -> None:
+    """Two unions of one configuration contradict themselves."""
+    schema = smp.kubernetes().schema("v1", "Pod")
+    two: JSONObject = {"exec": {"command": ["a"]}, "sleep": {"seconds": 1}}
+    errors: set[str] = set()
+    for names in (("preStop", "postStart"), ("postStart", "preStop")):
+        lifecycle: JSONObject = {"lifecycle": dict.fromkeys(names, two)}
+        wanted, live = (
+            {"spec": {"containers": [{"name": "c", **members}]}}
+            for members in (lifecycle, {})
+        )
+        with pytest.raises(smp.UnionError) as caught:
+            smp.three_way_apply(None, wanted, live, schema)
+        errors.add(str(caught.value))
+    assert len(errors) == 1
 
 
 def test_an_element_of_an_atomic_list_is_known_by_its_value() -> None:
