@@ -75,13 +75,15 @@ class _Wanted(msgspec.Struct):
 class _Answer(msgspec.Struct):
     """What was read of a cluster: a page of a list, or why nothing more was.
 
-    ``earlier`` are the objects of pages that an earlier run has read. Without a list it
-    is the cluster that failed.
+    ``records`` are to be paired; with the first page they are also those that an
+    earlier run has read, ``since`` a time. ``page`` is what a later run has to know of
+    the page. Without a list it is the cluster that failed.
     """
 
     cluster: str
     records: list[Record] = []
-    earlier: KeptList | None = None
+    page: list[Record] = []
+    since: str = ""
     error: SmpError | None = None
     list: bytes | None = None
     more: str = ""
@@ -153,15 +155,15 @@ class LiveFleet:
             self._gaps.add(answer.cluster, str(answer.error), is_desired=False)
             return
         self._gaps.hear(answer.cluster)
+        if answer.error is not None and self._extra:
+            self._gaps.add_of_extra(answer.cluster, str(answer.error))
         if self._increment is not None and answer.error is None:
-            page = KeptList("", answer.more, answer.records)
+            page = KeptList("", answer.more, answer.page)
             self._increment.keep_page(answer.list, page, is_first=answer.is_first)
-        if answer.earlier is not None:
+        if answer.since:
             self.continued.append(
-                f"{answer.cluster}: a list goes on that was begun at"
-                f" {answer.earlier.since}"
+                f"{answer.cluster}: a list goes on that was begun at {answer.since}"
             )
-            yield from answer.earlier.records
         yield from answer.records
 
     def _put(self, answer: _Answer | None) -> None:
@@ -246,16 +248,17 @@ class _ListReading:
     def answer(self, page: ListedPage, seen: set[tuple[str, ...]]) -> _Answer:
         """Return what came of a page, without objects that were seen in others."""
         earlier, self.earlier = self.earlier, None
-        if page.is_first or page.error is not None:
-            earlier = None
-        records = [
+        if earlier is None or page.is_first or page.error is not None:
+            earlier = KeptList("", "", [])
+        found = [
             record_of(live, self._cluster, f"{CLUSTER}:{self._cluster}")
             for live in page.objects
             if _is_named(live, self._names) or (self._extra and not is_controlled(live))
         ]
-        old = [] if earlier is None else earlier.records
-        new = [record for record in records if _key(record) not in seen]
-        for record in (*old, *records):
+        new: list[Record] = []
+        for record in (*earlier.records, *found):
+            if _key(record) not in seen:
+                new.append(record)
             seen.add(_key(record))
             self._left.discard(record.name)
         if page.error is not None:
@@ -264,7 +267,8 @@ class _ListReading:
         return _Answer(
             self._cluster,
             new,
-            earlier,
+            found,
+            earlier.since,
             page.error,
             self.key,
             page.more,

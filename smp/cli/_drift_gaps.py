@@ -24,12 +24,17 @@ class ReadingGaps:
         # By whether it is the desired side, and by cluster.
         self._reasons: dict[tuple[bool, str], list[str]] = {}
         self._heard: set[str] = set()
+        self._of_extra: dict[str, list[str]] = {}
 
     def add(self, cluster: str, reason: str, *, is_desired: bool) -> None:
         """Remember that objects of a cluster may be lost; of any one, if ""."""
         reasons = self._reasons.setdefault((is_desired, cluster), [])
         if reason not in reasons:
             reasons.append(reason)
+
+    def add_of_extra(self, cluster: str, reason: str) -> None:
+        """Remember that only objects without a manifest may be lost of a cluster."""
+        self._of_extra.setdefault(cluster, []).append(reason)
 
     def hear(self, cluster: str) -> None:
         """Remember that something was read of what a cluster has, if only no object."""
@@ -48,6 +53,10 @@ class ReadingGaps:
     def clusters(self) -> set[str]:
         """The clusters of which objects may be lost; "" where it may be any."""
         return {cluster for _side, cluster in self._reasons}
+
+    def of_extra(self, cluster: str) -> list[str]:
+        """Return why objects without a manifest may be lost of a cluster."""
+        return self._of_extra.get(cluster, [])
 
     def of(self, cluster: str, *, is_desired: bool) -> list[str]:
         """Return what may be lost of a side of a cluster itself; of any, if ""."""

@@ -208,6 +208,7 @@ class DriftTotals(Totals):
             # Where nothing is expected, nothing may be there.
             if expected or self.gaps.has_heard(name) or name in self.gaps.clusters:
                 reasons = [*self.gaps.reasons(name, is_desired=False), *reasons]
+            reasons = [*reasons, *self.gaps.of_extra(name)]
             is_complete = not reasons and not unreadable
             found.append(
                 ClusterCoverage(name, expected, read, unreadable, is_complete, reasons)

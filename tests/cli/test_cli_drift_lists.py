@@ -187,15 +187,19 @@ def test_the_next_run_goes_on_where_a_list_was_interrupted(pages: Pages) -> None
 
 
 @pytest.mark.usefixtures("api")
-@pytest.mark.parametrize("code", [410, 400])
+@pytest.mark.parametrize(
+    "refusal",
+    [refused(410, "Expired"), refused(410, "Expired", "rest"), refused(400, "Invalid")],
+    ids=["410", "410 with the rest", "400"],
+)
 def test_a_list_that_no_server_keeps_any_more_is_read_anew(
-    pages: Pages, code: int
+    pages: Pages, refusal: ApiError
 ) -> None:
     pages.faults = {3: lost()}
     drift("--state", "state.db")
     Cluster.connect("eu").apply([config_map("n-00", "2")]).raise_for_errors()
     pages.asked.clear()
-    pages.faults = {1: refused(code, "Expired")}
+    pages.faults = {1: refusal}
     ran = drift("--state", "state.db")
     # What an earlier run has read of it does not count.
     assert verdicts(ran) == {**WHOLE, "n-00": "drift"}
@@ -228,3 +232,33 @@ def test_a_run_that_was_killed_goes_on_behind_the_pages_that_it_read(
     ran = drift("--state", "state.db")
     assert verdicts(ran) == WHOLE
     assert pages.asked == [True, True]
+
+
+@pytest.mark.usefixtures("api")
+def test_a_list_that_began_again_and_was_interrupted_is_known_as_a_whole(
+    pages: Pages,
+) -> None:
+    pages.faults = {2: refused(410, "Expired"), 4: lost()}
+    drift("--state", "state.db")
+    pages.asked.clear()
+    pages.faults = {}
+    assert verdicts(drift("--state", "state.db")) == WHOLE
+    assert pages.asked == [True, True, True]
+
+
+@pytest.mark.usefixtures("api")
+def test_what_was_not_read_of_a_list_is_not_gone(pages: Pages) -> None:
+    Cluster.connect("eu").apply([config_map("z-extra")]).raise_for_errors()
+    # All that manifests are about is on other pages.
+    Path("want.yaml").write_text(dump_yaml([config_map(name) for name in NAMES]))
+    found = drift("--state", "state.db", "--extra")
+    assert verdicts(found)["z-extra"] == "extra"
+    pages.faults = {len(pages.asked) * 2: lost()}
+    interrupted = drift("--state", "state.db", "--extra")
+    assert "z-extra" not in verdicts(interrupted)
+    pages.faults = {}
+    rows = [
+        json.loads(line)
+        for line in drift("--state", "state.db", "--extra").stdout.splitlines()
+    ]
+    assert [row["change"] for row in rows if row.get("name") == "z-extra"] == ["still"]

@@ -62,21 +62,11 @@ def page_of(
     Raises ApiError, and DocumentError for an answer that is no list.
     """
     path = resource.path(namespace)
-    tokens = [more]
-    for token in tokens:
-        query = [("labelSelector", selector), ("limit", str(_LIMIT))]
-        if token:
-            query.append(("continue", token))
-        request = PlannedRequest("GET", path, tuple(query), (("Accept", JSON_TYPE),))
-        try:
-            answer = yield from send_for_object(request)
-        except ApiError as error:
-            if error.status not in _TOO_OLD or not token or len(tokens) > 1:
-                raise
-            # The page is too old, and the rest is listed as it is now.
-            tokens.append(error.resume)
-            continue
-        break
+    query = [("labelSelector", selector), ("limit", str(_LIMIT))]
+    if more:
+        query.append(("continue", more))
+    request = PlannedRequest("GET", path, tuple(query), (("Accept", JSON_TYPE),))
+    answer = yield from send_for_object(request)
     # A proxy may answer for a server. Go prints a list without items as null.
     if not isinstance(answer.get("items", ABSENT), list | NoneType):
         raise DocumentError(
@@ -88,11 +78,14 @@ def page_of(
     kind: JSONObject = {"apiVersion": resource.api_version, "kind": resource.kind}
     items = [{**kind, **as_object(item)} for item in as_list(answer.get("items"))]
     following = as_text(as_object(answer.get("metadata")).get("continue"))
-    return Page(items, following, not token)
+    return Page(items, following, not more)
 
 
 class ListedResource:
-    """A list that is read page by page, on from ``more``."""
+    """A list that is read page by page, on from ``more``, which is of an earlier one.
+
+    Where the server does not keep what that one began with, it begins again.
+    """
 
     def __init__(
         self, resource: DiscoveredResource, namespace: str, more: str = ""
@@ -100,11 +93,21 @@ class ListedResource:
         self._resource = resource
         self._namespace = namespace
         self.more: str = more
+        self._is_resumed = bool(more)
         self._starts = 0
 
     def next_page(self, selector: str = "") -> Plan[Page]:
         """Return the next page. Raises what ``page_of`` raises."""
-        page = yield from page_of(self._resource, self._namespace, selector, self.more)
+        place = self._resource, self._namespace, selector
+        try:
+            page = yield from page_of(*place, self.more)
+        except ApiError as error:
+            if error.status not in _TOO_OLD or not self.more:
+                raise
+            # The page is too old, and the rest is listed as it is now.
+            rest = "" if self._is_resumed else error.resume
+            page = yield from page_of(*place, rest)
+        self._is_resumed = False
         self._starts += page.is_first
         if self._starts > _MOST_STARTS:
             raise DocumentError(
