@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import asdict
 
-from smp._storage.update import as_stored
+from smp._storage.update import as_stored, predict_refusals
 from smp._values.values import JSONObject, as_object, as_text
 from smp.cli._errors import UsageError
 from smp.cli._inputs import Inputs
@@ -88,7 +88,23 @@ class CommandPolicies:
         changed, verdict = self._policies.review(
             new, old, resource, namespace, schema, complete
         )
+        if schema is not None and changed != new:
+            refused = find_new_refusals(old, new, changed, schema)
+            verdict.denials += [
+                (f"as policies change it: {text}", "") for text in refused
+            ]
         return complete(changed) if self._settings.defaults else changed, verdict
+
+
+def find_new_refusals(
+    old: JSONObject | None, new: JSONObject, changed: JSONObject, schema: Schema
+) -> list[str]:
+    """Say what a server refuses in an object as policies change it, and not before."""
+    texts: list[list[str]] = []
+    for obj in (new, changed):
+        found = predict_refusals(old, obj, schema, profile="validate-only")
+        texts.append([str(each) for each in found if not each.warning])
+    return [text for text in texts[1] if text not in texts[0]]
 
 
 def _read_from_cluster(settings: CommandSettings, context: str) -> Iterator[JSONObject]:

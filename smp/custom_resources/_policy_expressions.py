@@ -6,6 +6,7 @@ validateCELCondition and the like. What an authorizer is asked is not judged.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
@@ -35,6 +36,8 @@ _FIELDS: Final = {
 }
 # An annotation may be left out, and messages are said in another way then.
 _MAY_BE_NULL: Final = ("messageExpression", "valueExpression")
+# What has no declared type: a member of an object.
+_PLAIN: Final = re.compile(r"(?:object|oldObject|params)(?:\.\w+)+")
 _ROOT: Final = Path()
 
 
@@ -83,8 +86,9 @@ def _find_problem(text: str, type_: str, field: Step) -> str:
         found = compile_policy_expression(text).type_name.partition("<")[0]
     except ExpressionError as error:
         return str(error) if describe_failure(error) else ""
-    # A value of any type may be right.
-    is_right = not type_ or found in {type_, "any", "dyn"}
+    # A value of any type may be right, but for one that is read as it is.
+    is_of_any_type = found in {"any", "dyn"} and not _PLAIN.fullmatch(text.strip())
+    is_right = not type_ or found == type_ or is_of_any_type
     if is_right or (found == "null" and field in _MAY_BE_NULL):
         return ""
     return f"must evaluate to {type_} but got {found}"

@@ -38,6 +38,7 @@ _FEWER: Final[JSONObject] = {
     "d": {"type": "integer", "default": 7},
 }
 MEDIA_TYPES: Final = {
+    "DELETE": "application/json",
     "GET": "application/json",
     "PATCH": "application/merge-patch+json",
     "POST": "application/json",

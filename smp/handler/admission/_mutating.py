@@ -111,6 +111,8 @@ class MutatingPolicies:
         self._schema = schema
         self._verdict = verdict
         self._problems: list[str] = []
+        # That of the first problem.
+        self._reason = "Invalid"
 
     def find(self, policies: Policies, find_objects: FindObjects) -> list[Mutator]:
         """Return a mutator for each policy, binding and parameter."""
@@ -130,7 +132,7 @@ class MutatingPolicies:
             raise deny(
                 self._request,
                 self._problems,
-                reason="Invalid",
+                reason=self._reason,
                 code=_FORBIDDEN,
                 is_worded=True,
             )
@@ -145,6 +147,8 @@ class MutatingPolicies:
             problem = str(error)
             if isinstance(error, PolicyConfigurationError):
                 problem = f"failed to configure binding: {error}"
+                # Go: no reason of its own, so that of admission.NewForbidden.
+                self._reason = self._reason if self._problems else "Forbidden"
             self._problems.append(f"policy {label} denied request: {problem}")
 
     def _change(self, invocation: Invocation, obj: JSONObject) -> JSONObject | None:
