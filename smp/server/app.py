@@ -17,7 +17,7 @@ from smp.handler import MethodNotAllowedError
 from smp.server.endpoints.answers import error_response
 from smp.server.endpoints.middleware import RequestMiddleware
 from smp.server.endpoints.routes import routes
-from smp.server.errors import UnknownResourceError
+from smp.server.errors import NOT_ALLOWED, UnknownResourceError
 from smp.server.registry.deletion import prepare, sweep
 from smp.server.registry.state import ServerState, background
 from smp.server.settings import Settings
@@ -79,11 +79,7 @@ async def _answer_error(_request: Request, error: Exception) -> Response:
     # The router raises a HTTPException: 405 with the header Allow, or 404.
     not_allowed = MethodNotAllowedError.status
     if isinstance(error, HTTPException) and error.status_code == not_allowed:
-        response = error_response(
-            MethodNotAllowedError(
-                "the server does not allow this method on the requested resource"
-            )
-        )
+        response = error_response(MethodNotAllowedError(NOT_ALLOWED))
         response.headers.update(error.headers or {})
         return response
     return error_response(

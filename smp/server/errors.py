@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from smp.errors import SmpError
 from smp.handler import InvalidError, StatusError
 from smp.violations import Violation, forbidden, invalid, require
 
 __all__ = [
+    "NOT_ALLOWED",
     "InvalidError",
+    "RefusalError",
     "StatusError",
     "UnknownResourceError",
     "forbidden",
@@ -18,12 +21,24 @@ __all__ = [
     "require",
 ]
 
+NOT_ALLOWED: Final = "the server does not allow this method on the requested resource"
+
 
 class UnknownResourceError(SmpError):
     """A path or a kind that the server does not serve."""
 
     default_code = "unknown-resource"
     status = 404
+
+
+class RefusalError(SmpError):
+    """A request that is answered with a status of HTTP, which says what it is."""
+
+    default_code = "refused"
+
+    def __init__(self, status: int, problem: str) -> None:
+        super().__init__(problem)
+        self.status = status
 
 
 def raise_invalid(violations: Iterable[Violation]) -> None:

@@ -22,7 +22,7 @@ from typing import Final, ParamSpec, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
 
-from smp.errors import SmpError
+from smp.server.errors import RefusalError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -32,13 +32,6 @@ _QUICK: Final = 0.1  # seconds; work that takes longer is slow
 _QUICK_PLACES: Final = 2
 _SLOW_PLACES: Final = 4
 _POLL: Final = 0.5  # seconds between two looks at the connection of the client
-
-
-class StoppedError(SmpError):
-    """Work that was left because the server stops."""
-
-    default_code = "stopping"
-    status = 503
 
 
 class Workers:
@@ -59,7 +52,7 @@ class Workers:
     ) -> R:
         """Do work for a request that is estimated to take so many seconds.
 
-        Raises what the work raises, StoppedError and ClientDisconnect.
+        Raises what the work raises, RefusalError and ClientDisconnect.
         """
         if seconds <= _SHORT:
             return work(*args, **kwargs)
@@ -75,7 +68,7 @@ class Workers:
                     (done, stopping), timeout=_POLL, return_when=asyncio.FIRST_COMPLETED
                 )
                 if stopping.done() and not done.done():
-                    raise StoppedError("the server is shutting down")
+                    raise RefusalError(503, "the server is shutting down")
                 if request and await request.is_disconnected():
                     raise ClientDisconnect
         finally:

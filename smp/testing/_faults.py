@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -22,13 +23,7 @@ from smp.handler import (
 )
 from smp.paths import Path
 from smp.server.endpoints.answers import error_response
-from smp.server.endpoints.bodies import TooManyRequestsError
-from smp.server.endpoints.middleware import (
-    DeadlineError,
-    InternalError,
-    UnauthorizedError,
-)
-from smp.server.errors import UnknownResourceError, forbidden
+from smp.server.errors import RefusalError, UnknownResourceError, forbidden
 from smp.server.registry.target import Target
 from smp.server.store import StoreError
 
@@ -177,7 +172,7 @@ def invalid_error(_verb: str, _target: Target, message: str) -> SmpError:
 
 
 def _make_error(
-    error: type[SmpError], text: str
+    error: Callable[[str], SmpError], text: str
 ) -> Callable[[str, Target, str], SmpError]:
     """Return what makes an error whose text does not depend on the request."""
 
@@ -192,7 +187,7 @@ _ERRORS: Final[Mapping[int, Callable[[str, Target, str], SmpError]]] = {
     400: _make_error(
         StatusError, "the server rejected our request for an unknown reason"
     ),
-    401: _make_error(UnauthorizedError, "Unauthorized"),
+    401: _make_error(partial(RefusalError, 401), "Unauthorized"),
     403: forbidden_error,
     404: not_found_error,
     405: _make_error(
@@ -209,13 +204,17 @@ _ERRORS: Final[Mapping[int, Callable[[str, Target, str], SmpError]]] = {
         "the body of the request was in an unknown format",
     ),
     422: invalid_error,
-    429: _make_error(TooManyRequestsError, "too many requests, please try again later"),
-    500: _make_error(InternalError, "Internal error occurred: the test wants it"),
+    429: _make_error(
+        partial(RefusalError, 429), "too many requests, please try again later"
+    ),
+    500: _make_error(
+        partial(RefusalError, 500), "Internal error occurred: the test wants it"
+    ),
     503: _make_error(
         _UnavailableError, "the server is currently unable to handle the request"
     ),
     504: _make_error(
-        DeadlineError,
+        partial(RefusalError, 504),
         "Timeout: request did not complete within requested timeout"
         " - context deadline exceeded",
     ),

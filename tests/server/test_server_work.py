@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from smp.server.work import StoppedError, Workers
+from smp.server.errors import RefusalError
+from smp.server.work import Workers
 from tests.support.waiting import TIMEOUT
 
 SLOW = 1.0  # estimated seconds
@@ -64,7 +65,7 @@ def test_nobody_waits_for_work_when_the_server_stops() -> None:
         task = asyncio.create_task(workers.run(None, SLOW, is_done.wait, TIMEOUT))
         await asyncio.sleep(0)
         stopping.set()
-        with pytest.raises(StoppedError):
+        with pytest.raises(RefusalError):
             await task
         is_done.set()
 

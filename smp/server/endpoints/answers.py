@@ -15,19 +15,13 @@ from starlette.responses import Response
 
 from smp.errors import SmpError
 from smp.handler import Refused, to_status, warning_headers
+from smp.server.errors import RefusalError
 from smp.server.registry.target import Target
 
 Form: TypeAlias = Literal["object", "table", "metadata"]
 
 JSON_TYPE: Final = "application/json"
 YAML_TYPE: Final = "application/yaml"
-
-
-class NotAcceptableError(SmpError):
-    """An Accept header without any type that the server can answer."""
-
-    default_code = "not-acceptable"
-    status = 406
 
 
 class AnswerFormat(msgspec.Struct, frozen=True):
@@ -68,7 +62,7 @@ class _MediaRange(msgspec.Struct, frozen=True):
 # Most requests have one of a few headers.
 @lru_cache(maxsize=64)
 def negotiate(accept: str) -> AnswerFormat:
-    """Choose the answer that an Accept header prefers. Raises NotAcceptableError."""
+    """Choose the answer that an Accept header prefers. Raises RefusalError."""
     # Without an Accept header any type is acceptable (RFC 9110, 12.5.1).
     ranges = [_parse_range(text) for text in (accept or "*/*").split(",")]
     # The sort is stable: of equal qualities the first counts.
@@ -83,9 +77,10 @@ def negotiate(accept: str) -> AnswerFormat:
         # plain JSON next. A quality of 0 means "not acceptable" (RFC 9110, 12.4.2).
         if media_range.quality > 0 and form and content_type:
             return AnswerFormat(form, content_type)
-    raise NotAcceptableError(
+    raise RefusalError(
+        406,
         "only the following media types are accepted: application/json, "
-        "application/yaml"
+        "application/yaml",
     )
 
 

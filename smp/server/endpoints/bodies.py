@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import ClassVar, Final
+from typing import Final
 
 from starlette.requests import Request
 
@@ -12,11 +12,11 @@ from smp._storage import protobuf
 from smp._values import codec
 from smp._values.values import JSON
 from smp.documents import read_one
-from smp.errors import SmpError
-from smp.handler import StatusError, TooLargeError, UnsupportedMediaTypeError
+from smp.handler import TooLargeError, UnsupportedMediaTypeError
 from smp.handler.headers import read_header
 from smp.server.endpoints.answers import JSON_TYPE, YAML_TYPE, media_type
 from smp.server.endpoints.call import Call
+from smp.server.errors import RefusalError
 
 # An escaped pair of surrogates, another escaped one (the group), and any escape.
 _ESCAPES: Final = re.compile(
@@ -25,31 +25,15 @@ _ESCAPES: Final = re.compile(
 _DECODE: Final = 1e-6  # seconds to read a byte of YAML or protobuf
 
 
-class SlowBodyError(StatusError):
-    """A body that does not arrive in time."""
-
-    default_code = "slow-body"
-    status = 408
-    reason: ClassVar[str] = "Timeout"
-
-
 def content_type_of(request: Request) -> str:
     """Return the type of the body, without parameters."""
     return media_type(read_header(request.scope, b"content-type"))
 
 
-class TooManyRequestsError(SmpError):
-    """More requests at one time than the server accepts."""
-
-    default_code = "too-many-requests"
-    status = 429
-
-
 async def read_body(call: Call) -> bytes:
     """Read the body, which takes no place of the requests in flight until it is there.
 
-    Raises TooLargeError, SlowBodyError, and TooManyRequestsError where too much of
-    other bodies has arrived.
+    Raises TooLargeError and RefusalError.
     """
     state, settings = call.state, call.state.settings
     limit = settings.limits.body
@@ -68,14 +52,14 @@ async def read_body(call: Call) -> bytes:
                 if len(body) > limit:
                     raise TooLargeError(f"limit is {limit}")
                 if state.arriving > settings.max_arriving:
-                    raise TooManyRequestsError("too many requests with large bodies")
+                    raise RefusalError(429, "too many requests with large bodies")
     except TimeoutError:
-        raise SlowBodyError("timed out reading the request body") from None
+        raise RefusalError(408, "timed out reading the request body") from None
     finally:
         state.arriving -= len(body)
         state.incomplete -= 1
     if state.requests_under_way > settings.max_in_flight:
-        raise TooManyRequestsError("too many requests, please try again later")
+        raise RefusalError(429, "too many requests, please try again later")
     return bytes(body)
 
 

@@ -84,7 +84,7 @@ class Call:
 
     @cached_property
     def format(self) -> AnswerFormat:
-        """The form of answer that the client prefers. Raises NotAcceptableError."""
+        """The form of answer that the client prefers. Raises RefusalError."""
         return negotiate(read_header(self.request.scope, b"accept"))
 
     @cached_property
@@ -127,7 +127,7 @@ class Call:
     ) -> R:
         """Do work that is estimated to take so many seconds (smp.server.work).
 
-        Raises what the work raises, StoppedError and ClientDisconnect.
+        Raises what the work raises, RefusalError and ClientDisconnect.
         """
         workers = self.state.workers
         if self.admission is not None:

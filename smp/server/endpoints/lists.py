@@ -151,7 +151,7 @@ def _render_list(call: Call, selected: Selected) -> bytes:
 async def select(call: Call, options: ListOptions) -> Selected:
     """Return the selected objects, all of one snapshot.
 
-    Raises Expired, FutureRevisionError and LostRevisionError.
+    Raises Expired, FutureRevisionError and RefusalError.
     """
     # A resourceVersion that is not to be matched exactly asks for a list that is not
     # older. The newest always is, so revision 0, the newest, is read.

@@ -23,12 +23,12 @@ from smp.handler import MethodNotAllowedError, warning_headers
 from smp.handler.headers import read_header
 from smp.server.endpoints import pods, reviews
 from smp.server.endpoints.answers import error_response
-from smp.server.endpoints.bodies import TooManyRequestsError
 from smp.server.endpoints.call import CALL, Call
 from smp.server.endpoints.lists import list_objects
 from smp.server.endpoints.objects import create, delete, delete_collection, get
 from smp.server.endpoints.updates import patch, update
 from smp.server.endpoints.watch import watch
+from smp.server.errors import NOT_ALLOWED, RefusalError
 from smp.server.registry.objects import RelatedNotFoundError
 from smp.server.registry.state import ServerState
 from smp.server.registry.target import METHODS, Target
@@ -38,22 +38,8 @@ _OTHER_SITES: Final = ("cross-site", "same-site")
 _PUBLIC: Final = frozenset({"/healthz", "/livez", "/readyz"})
 
 
-class UnauthorizedError(SmpError):
-    """A request without the token."""
-
-    default_code = "unauthorized"
-    status = 401
-
-
-class NotLocalError(SmpError):
-    """A request that is not addressed to this machine."""
-
-    default_code = "forbidden"
-    status = 403
-
-
 def check_access(scope: Scope, expected: str) -> None:
-    """Raise UnauthorizedError or NotLocalError for a request to refuse.
+    """Raise RefusalError for a request to refuse.
 
     Without an ``expected`` token clients on this machine need none.
     """
@@ -67,7 +53,7 @@ def check_access(scope: Scope, expected: str) -> None:
     # compare_digest takes the same time for every wrong token.
     is_right = compare_digest(token.strip().encode(), expected.encode())
     if scheme.lower() != "bearer" or not is_right:
-        raise UnauthorizedError("Unauthorized")
+        raise RefusalError(401, "Unauthorized")
 
 
 def _check_local(scope: Scope) -> None:
@@ -79,15 +65,16 @@ def _check_local(scope: Scope) -> None:
     Headers, W3C).
     """
     if read_header(scope, b"sec-fetch-site") in _OTHER_SITES:
-        raise NotLocalError("requests for pages of other sites need a token")
+        raise RefusalError(403, "requests for pages of other sites need a token")
     host, origin = read_header(scope, b"host"), read_header(scope, b"origin")
     for url in (host and f"//{host}", origin):
         if not url:  # clients other than browsers need not send them
             continue
         if not _is_local(url):
-            raise NotLocalError(
+            raise RefusalError(
+                403,
                 "requests from or to another host need a token: "
-                f"{url.removeprefix('//'):.100}"
+                f"{url.removeprefix('//'):.100}",
             )
 
 
@@ -132,13 +119,6 @@ def _endpoint_of(path: str) -> str:
     return path if path in _HEALTH else ""
 
 
-class InternalError(SmpError):
-    """An error of the server itself."""
-
-    default_code = "internal-error"
-    status = 500
-
-
 class RequestMiddleware:
     """The outermost ASGI application."""
 
@@ -179,7 +159,7 @@ class RequestMiddleware:
             )
             # After the start of an answer there is no way to tell the client.
             if code == _NO_ANSWER:
-                response = error_response(InternalError("Internal error occurred"))
+                response = error_response(RefusalError(500, "Internal error occurred"))
                 await response(scope, receive, record_status)
         finally:
             self._record(scope, code, perf_counter() - started)
@@ -283,13 +263,6 @@ _DEPRECATED: Final = {
 }
 
 
-class DeadlineError(SmpError):
-    """A request that takes too long."""
-
-    default_code = "deadline"
-    status = 504
-
-
 async def dispatch(
     state: ServerState, request: Request, group: str, version: str, path: str
 ) -> ASGIApp:
@@ -315,9 +288,7 @@ def _watch_by_path(request: Request, target: Target) -> Target:
     Raises MethodNotAllowedError.
     """
     if request.method != "GET" or target.subresource:
-        raise MethodNotAllowedError(
-            "the server does not allow this method on the requested resource"
-        )
+        raise MethodNotAllowedError(NOT_ALLOWED)
     query = "&watch=true"
     if target.name:
         query += f"&fieldSelector=metadata.name={target.name}"
@@ -344,9 +315,7 @@ async def _respond(state: ServerState, request: Request, target: Target) -> ASGI
 async def _execute(state: ServerState, request: Request, target: Target) -> ASGIApp:
     verb = target.verb(request.method)
     if verb is None:
-        raise MethodNotAllowedError(
-            "the server does not allow this method on the requested resource"
-        )
+        raise MethodNotAllowedError(NOT_ALLOWED)
     call = Call(state, request, target, verb)
     is_watch = verb == "list" and call.list_options.watch
     if is_watch:
@@ -355,21 +324,19 @@ async def _execute(state: ServerState, request: Request, target: Target) -> ASGI
     # Watches take long, and have no deadline.
     if is_watch:
         if not target.resource.is_stored:
-            raise MethodNotAllowedError(
-                "the server does not allow this method on the requested resource"
-            )
+            raise MethodNotAllowedError(NOT_ALLOWED)
         if state.watches >= state.settings.max_watches:
-            raise TooManyRequestsError("too many watches, please try again later")
+            raise RefusalError(429, "too many watches, please try again later")
         return watch(call)
     if state.requests_under_way >= state.settings.max_in_flight:
-        raise TooManyRequestsError("too many requests, please try again later")
+        raise RefusalError(429, "too many requests, please try again later")
     state.in_flight += 1
     try:
         async with asyncio.timeout(state.settings.request_timeout):
             return _add_deprecation(call, await _operation(call)(call))
     except TimeoutError:
-        raise DeadlineError(
-            "the request did not complete within the allotted time"
+        raise RefusalError(
+            504, "the request did not complete within the allotted time"
         ) from None
     finally:
         state.in_flight -= 1

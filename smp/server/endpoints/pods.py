@@ -7,7 +7,7 @@ is on a node fails as where the node is not registered, or its kubelet not reach
 from __future__ import annotations
 
 from contextlib import aclosing
-from typing import ClassVar, Final
+from typing import Final
 
 from msgspec.structs import replace as replace_fields
 from starlette.responses import Response
@@ -21,7 +21,7 @@ from smp.server.endpoints.answers import respond, status_response
 from smp.server.endpoints.bodies import read_object
 from smp.server.endpoints.call import Call
 from smp.server.endpoints.list_options import number
-from smp.server.errors import InvalidError, invalid
+from smp.server.errors import InvalidError, RefusalError, invalid
 from smp.server.objects.deletion import DeleteOptions
 from smp.server.objects.fields import objects_in, value_at
 from smp.server.objects.metadata import metadata_of, set_metadata, timestamp
@@ -42,30 +42,6 @@ _DONE: Final[JSONObject] = {
     "status": "Success",
     "code": _CREATED,
 }
-
-
-class DisruptionBudgetError(StatusError):
-    """An eviction that a disruption budget does not allow now."""
-
-    default_code = "disruption-budget"
-    status = 429
-    reason: ClassVar[str] = "TooManyRequests"
-
-
-class NoEndpointsError(StatusError):
-    """A Service behind which nothing runs."""
-
-    default_code = "no-endpoints"
-    status = 503
-    reason: ClassVar[str] = "ServiceUnavailable"
-
-
-class NoKubeletError(StatusError):
-    """Something that only the kubelet of a node can answer."""
-
-    default_code = "no-kubelet"
-    status = 500
-    reason: ClassVar[str] = "InternalError"
 
 
 async def evict(call: Call) -> Response:
@@ -109,9 +85,10 @@ async def _check_budgets(call: Call, pod: JSONObject) -> None:
                 is_allowed = isinstance(allowed, int) and allowed > 0
                 selects = parse_label_selector(selector_text(selector)).matches
                 if not is_allowed and selects(pod):
-                    raise DisruptionBudgetError(
+                    raise RefusalError(
+                        429,
                         "Cannot evict pod as it would violate the pod's disruption"
-                        " budget."
+                        " budget.",
                     )
 
 
@@ -183,7 +160,7 @@ async def log(call: Call) -> Response:
         error, name = InvalidError(violations), call.target.name
         return status_response(to_status(error, name=name, kind="PodLogOptions"))
     if await _find_node(call, has_container=True):
-        raise NoKubeletError("there is no kubelet that has logs")
+        raise RefusalError(500, "there is no kubelet that has logs")
     return Response(status_code=_NO_CONTENT)
 
 
@@ -193,7 +170,7 @@ async def connect(call: Call) -> Response:
     if not await _find_node(call, has_container=has_container):
         # Go: pkg/registry/core/pod, streamLocation.
         raise StatusError(f"pod {call.target.name} does not have a host assigned")
-    raise NoKubeletError("there is no kubelet to connect to")
+    raise RefusalError(500, "there is no kubelet to connect to")
 
 
 async def proxy(call: Call) -> Response:
@@ -201,8 +178,8 @@ async def proxy(call: Call) -> Response:
     await find(call.state, call.target)
     if call.target.resource.plural == "services":
         name = call.target.name
-        raise NoEndpointsError(f'no endpoints available for service "{name}"')
-    raise NoKubeletError("there is no node to connect to")
+        raise RefusalError(503, f'no endpoints available for service "{name}"')
+    raise RefusalError(500, "there is no node to connect to")
 
 
 async def _find_node(call: Call, *, has_container: bool) -> str:

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from typing import Final
 
 from smp._values.values import JSONObject
-from smp.errors import SmpError
 from smp.handler import ForbiddenError, NotFoundError, TooLargeError
+from smp.server.errors import RefusalError
 from smp.server.objects.deletion import is_deletion_finished
 from smp.server.objects.metadata import metadata_of
 from smp.server.registry.envelope import pack, unpack
@@ -22,18 +22,6 @@ from smp.server.registry.target import CRDS, NAMESPACES, Target
 from smp.server.store import ChangedError, FutureRevisionError, Page, Store, Stored
 
 _PAGE: Final = 500
-
-
-class LostRevisionError(SmpError):
-    """A revision that a client has seen and the store does not have any more.
-
-    The store is not the one that the client has seen, or was restored from a backup.
-    API servers, whose stores lose nothing, answer such a revision with a timeout (it
-    may come yet); this error makes the client list again.
-    """
-
-    default_code = "lost-revision"
-    status = 410
 
 
 async def snapshot(
@@ -54,11 +42,17 @@ async def snapshot(
 
 @contextmanager
 def lost_revisions() -> Iterator[None]:
-    """Raise LostRevisionError for a FutureRevisionError in the block."""
+    """Raise RefusalError, a 410, for a FutureRevisionError in the block.
+
+    The store is not the one that the client has seen, or was restored from a backup.
+    API servers, whose stores lose nothing, answer such a revision with a timeout (it
+    may come yet); this error makes the client list again.
+    """
     try:
         yield
     except FutureRevisionError as error:
-        raise LostRevisionError(f"{error.problem}: its history is incomplete") from None
+        text = f"{error.problem}: its history is incomplete"
+        raise RefusalError(410, text) from None
 
 
 class RelatedNotFoundError(NotFoundError):
