@@ -44,6 +44,8 @@ _ROOT: Final = Path()
 # object (Go: celconfig.PerCallLimit, RuntimeCELCostBudget).
 _MOST_STEPS_OF_RULE: Final = 120_000_000
 _MOST_STEPS: Final = 600_000_000
+# Their number need not be exact.
+_FEW_STEPS: Final = 2_000
 _TOO_MANY_STEPS: Final = "the rules of the object may take too many steps"
 _LONG_RULE: Final = "it may take too many steps"
 _NAMED: Final = frozenset({"object", "array"})
@@ -202,25 +204,40 @@ class Correlation(msgspec.Struct, frozen=True):
 
 
 class _Evaluation:
-    """A value with its old one, and both as rules see them, once they are needed."""
+    """A value with its old one, and both as rules see them, once they are needed.
+
+    ``whole`` are the sizes of the object: those of the value are measured where more
+    than a few steps may be taken.
+    """
 
     def __init__(
-        self, value: JSON, old: JSON | Absent, node: SchemaNode, seen: Any
+        self,
+        value: JSON,
+        old: JSON | Absent,
+        node: SchemaNode,
+        seen: Any,
+        whole: tuple[int, int],
     ) -> None:
         self.value = value
         self._seen = seen
         self.old = None if isinstance(old, Absent) else old
         self._node = node
         self._bindings: dict[bool, Any] = {}
+        self._whole = whole
         self._size: tuple[int, int] | None = None
 
     def count_steps(self, expression: expressions.Expression) -> int:
         """Return how many steps an evaluation of the values takes at most."""
-        return 1 if expression.is_quick else expression.count_steps(*self._sizes)
+        if expression.is_quick:
+            return 1
+        steps = expression.count_steps(*self._whole)
+        return steps if steps <= _FEW_STEPS else expression.count_steps(*self._sizes)
 
     def is_within_turns(self, expression: expressions.Expression) -> bool:
         """Tell whether the package lets all turns of loops be taken."""
-        return not expression.loops or expression.is_within_turns(self._sizes[0])
+        if not expression.loops or expression.is_within_turns(self._whole[0]):
+            return True
+        return expression.is_within_turns(self._sizes[0])
 
     @property
     def _sizes(self) -> tuple[int, int]:
@@ -274,6 +291,7 @@ class RuleJudge:
 
     def __init__(self) -> None:
         self._left = _MOST_STEPS
+        self._whole: tuple[int, int] | None = None
         self.is_spent = False
 
     def violations(
@@ -292,8 +310,10 @@ class RuleJudge:
         if value is None or self.is_spent:
             # Rules of a schema look at values, and at null from the schema above.
             return
+        if self._whole is None:
+            self._whole = _measure([value, None if isinstance(old, Absent) else old])
         if rules.rules:
-            evaluation = _Evaluation(value, old, rules.node, seen)
+            evaluation = _Evaluation(value, old, rules.node, seen, self._whole)
             seen = evaluation.seen
             for rule in self._rules_to_ask(rules, evaluation):
                 yield from self._violations_of_rule(

@@ -12,6 +12,7 @@ import pytest
 
 import smp
 from benchmarks import (
+    custom_resources,
     elsewhere,
     fixtures,
     growth,
@@ -366,3 +367,28 @@ def test_the_server_of_a_test_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = fixtures.figures()
     assert len(lines) == len({line.split("|")[1] for line in lines})
     assert "start as a process" in "\n".join(lines)
+
+
+def test_custom_resources_are_timed_by_their_definition(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    route = custom_resources.http_route()
+    # As large as is said, without the definition, which is of another project.
+    assert 3000 < len(json.dumps(route, separators=(",", ":"))) < 3500
+    schema = {"type": "object", "properties": {"spec": {"type": "integer"}}}
+    version = {"name": "v1", "served": True, "storage": True}
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "httproutes.gateway.networking.k8s.io"},
+        "spec": {
+            "group": "gateway.networking.k8s.io",
+            "scope": "Namespaced",
+            "names": {"kind": "HTTPRoute", "plural": "httproutes"},
+            "versions": [{**version, "schema": {"openAPIV3Schema": schema}}],
+        },
+    }
+    file = tmp_path / "definition.yaml"
+    file.write_text(json.dumps(definition))
+    custom_resources.main([str(file), "--runs", "2"])
+    assert "refusals: 1, best " in capsys.readouterr().out
