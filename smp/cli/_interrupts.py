@@ -14,6 +14,8 @@ from threading import current_thread, main_thread
 from typing import Final, Self
 
 _SIGNALS: Final = (_signal.SIGINT, _signal.SIGTERM)
+# The kubelet sends SIGKILL after 30 seconds.
+_PATIENCE: Final = 10
 # Linux, linux/prctl.h.
 _PR_SET_PDEATHSIG: Final = 1
 
@@ -49,7 +51,8 @@ class Interruption(_Handled):
     """A part of the run that an interrupt ends at a place that the part chooses.
 
     ``is_requested`` tells whether there was one. A second one ends the process at once,
-    and the first one does at the end of the part.
+    and the first one does at the end of the part. What waits for input comes to none:
+    SIGTERM, of which there is one only, ends it after ``_PATIENCE`` seconds.
     """
 
     def __init__(self) -> None:
@@ -68,9 +71,13 @@ class Interruption(_Handled):
 
     def _handle(self, number: int, _frame: object) -> None:
         if self.is_requested:
-            _signal.signal(number, _signal.SIG_DFL)
-            _signal.raise_signal(number)
+            _signal.signal(self._requested, _signal.SIG_DFL)
+            _signal.raise_signal(self._requested)
         self._requested = number
+        # Windows has no alarms.
+        if number == _signal.SIGTERM and hasattr(_signal, "alarm"):
+            _signal.signal(_signal.SIGALRM, self._handle)
+            _signal.alarm(_PATIENCE)
 
 
 class InterruptNotice(_Handled):
@@ -90,13 +97,15 @@ class InterruptNotice(_Handled):
 
 
 def follow_parent(parent: int) -> None:
-    """Leave interrupts to the process that forked this one, and end when it ends.
+    """Leave interrupts to the process that forked this one, and end where it ends.
 
     ``parent`` is the number of that process.
     """
     import ctypes  # noqa: PLC0415  # 2 ms; only large inputs need processes
 
     _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
+    # A pool ends the others by it where one of them has ended.
+    _signal.signal(_signal.SIGTERM, _signal.SIG_DFL)
     # It would wait for more work for ever. Processes are forked on Linux alone.
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, _signal.SIGKILL)
     if os.getppid() != parent:

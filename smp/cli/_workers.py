@@ -10,6 +10,7 @@ import os
 import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
@@ -110,7 +111,8 @@ class WorkerPool(Generic[WorkerT]):
         # Items are listed, and results are kept, only some shares ahead of the output.
         pending: deque[Future[list[ResultT]]] = deque()
         for share in shares:
-            pending.append(executor.submit(_work_on_share, work, share))
+            with _ended_named():
+                pending.append(executor.submit(_work_on_share, work, share))
             if len(pending) > _SHARES_AHEAD * self._jobs:
                 yield from _finished(pending.popleft())
         while pending:
@@ -138,11 +140,18 @@ def _begin_work(
 
 def _finished(future: Future[list[ResultT]]) -> list[ResultT]:
     """Return what came of a share. Raises SmpError where its process was ended."""
+    with _ended_named():
+        return future.result()
+
+
+@contextmanager
+def _ended_named() -> Iterator[None]:
+    """Raise SmpError where one of the processes was ended."""
     # It is loaded where there are processes.
     from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415  # above
 
     try:
-        return future.result()
+        yield
     except BrokenProcessPool:
         raise SmpError(
             "a process that computes was ended by the system",

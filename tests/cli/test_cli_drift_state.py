@@ -45,6 +45,35 @@ main(sys.argv[1:])
 """
 
 
+# What reads a pipe that says nothing, with little patience.
+WAITER: Final = """
+import sys
+from smp.cli import _interrupts, main
+_interrupts._PATIENCE = 1
+main(sys.argv[1:])
+"""
+# What has one of its processes ended by the system.
+LOSER: Final = """
+import os, signal
+from smp.cli._interrupts import Interruption
+from smp.cli._workers import WorkerPool
+from smp.errors import SmpError
+def work(worker, item):
+    if item == 10:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return item
+with Interruption():
+    pool = WorkerPool(None, 2)
+    pool.start()
+    try:
+        for _ in pool.results(([item] for item in range(10_000)), work):
+            pass
+    except SmpError as error:
+        print(error.code)
+    pool.close()
+"""
+
+
 def config_map(name: str, value: str) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
@@ -147,6 +176,29 @@ def test_a_run_that_is_told_to_end_leaves_whole_rows_and_the_state() -> None:
     assert b"smp: interrupted" in err
     assert all(json.loads(line) for line in out.splitlines())
     assert changes(drift()) == EXPECTED
+
+
+@pytest.mark.slow
+def test_a_run_that_waits_for_input_ends_when_it_is_told_to() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", WAITER, "drift", *OPTIONS, "--live", "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    ) as running:
+        while not Path(f"{STATE}-wal").exists() and running.poll() is None:
+            os.sched_yield()
+        running.send_signal(signal.SIGTERM)
+        # Nobody writes to the pipe, nor closes it.
+        assert running.wait(30) == -signal.SIGTERM
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux")
+def test_a_process_that_the_system_ends_is_an_error() -> None:
+    ran = process("-c", LOSER, timeout=30)
+    assert (ran.stdout, ran.returncode) == ("ended-process\n", 0), ran.stderr
 
 
 @pytest.mark.slow
