@@ -47,7 +47,7 @@ class Increment:
         history: History | None,
         notices: RunNotices,
         *,
-        reads_all: bool = False,
+        reads_all: bool,
     ) -> None:
         self.state: DriftState = state
         self._notices = notices
@@ -66,6 +66,24 @@ class Increment:
         self._is_same = False
         self._is_lost = False
 
+    @classmethod
+    def begin(
+        cls,
+        path: str,
+        salt: bytes,
+        history: History | None,
+        notices: RunNotices,
+        *,
+        reads_all: bool,
+    ) -> Increment | None:
+        """Begin with the state of a file; a run goes on without one that is broken."""
+        try:
+            state = DriftState(path)
+        except DocumentError as error:
+            notices.fail(error)
+            return None
+        return cls(state, salt, history, notices, reads_all=reads_all)
+
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """Write to the state; where that fails, the run goes on without it."""
@@ -74,6 +92,11 @@ class Increment:
         except DocumentError as error:
             self._is_lost = True
             self._notices.fail(error)
+
+    @property
+    def salt(self) -> bytes:
+        """All that the rows depend on beside the objects."""
+        return self._known.salt
 
     def depend_on(self, salt: bytes) -> None:
         """Set all that the rows depend on beside the objects, where more is known."""

@@ -161,6 +161,9 @@ class FleetReader:
         self._notices = notices
         self._increment = increment
         self._size = 0
+        if increment is not None:
+            state = increment.state
+            workers.worker.know(state.path, state.last, increment.salt)
         # Processes get the definitions of a cluster, which are known at the end.
         self._may_start = True
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator
+from contextlib import closing
 
 import msgspec
 
@@ -32,7 +33,7 @@ class RowWriter:
         self._increment = increment
         self._history = history
 
-    def write_known(self) -> None:
+    def _write_known(self) -> None:
         """Write and count what is known of granules that nobody looks at."""
         if self._increment is None:
             return
@@ -43,29 +44,35 @@ class RowWriter:
             self._write(self._totals.judge(row))
         self._totals.reused = self._totals.verdicts.total()
 
-    def write(self, found: Iterable[Found]) -> None:
-        """Write the rows as they are found, and in the end what is gone."""
-        notices, increment = self._notices, self._increment
-        notices.progress.restart()
-        for some in found:
-            # Kept before it is printed: what is printed again costs nothing.
-            if increment is not None:
-                increment.keep(some.kept)
-            self._skip(some.skipped)
-            self._totals.reused += some.reused
-            notices.done += len(some.skipped) + some.folded
-            for granule, same in some.same.items():
-                self._totals.add_same(granule[0], same)
-                if increment is not None:
-                    increment.add_same(granule, same)
-                notices.done += same[1] + same[2]
-            for row, part in zip(some.rows, some.parts, strict=True):
-                notices.done += 2 - (not row.desired_place or not row.live_place)
-                self._write(self._with_commits(self._totals.judge(row), part))
-            notices.progress.count(notices.done, notices.kept, "compared")
-            if notices.is_interrupted:
-                return
+    def write(self, found: Generator[Found, None, None]) -> None:
+        """Write what is known, the rows as they are found, and then what is gone."""
+        self._notices.progress.restart()
+        self._write_known()
+        with closing(found):
+            for some in found:
+                self._write_some(some)
+                if self._notices.is_interrupted:
+                    return
         self._end()
+
+    def _write_some(self, some: Found) -> None:
+        """Write what came of a part."""
+        notices, increment = self._notices, self._increment
+        # Kept before it is printed: what is printed again costs nothing.
+        if increment is not None:
+            increment.keep(some.kept)
+        self._skip(some.skipped)
+        self._totals.reused += some.reused
+        notices.done += len(some.skipped) + some.folded
+        for granule, same in some.same.items():
+            self._totals.add_same(granule[0], same)
+            if increment is not None:
+                increment.add_same(granule, same)
+            notices.done += same[1] + same[2]
+        for row, part in zip(some.rows, some.parts, strict=True):
+            notices.done += 2 - (not row.desired_place or not row.live_place)
+            self._write(self._with_commits(self._totals.judge(row), part))
+        notices.progress.count(notices.done, notices.kept, "compared")
 
     def _with_commits(self, row: DriftRow, part: RecordPart | None) -> DriftRow:
         if self._history is None or part is None or not row.paths:

@@ -29,7 +29,6 @@ from smp.cli._drift_sides import (
     compare_parts,
     may_fork,
 )
-from smp.cli._drift_state import DriftState
 from smp.cli._drift_telling import RunNotices
 from smp.cli._drift_writing import RowWriter
 from smp.cli._errors import UsageError
@@ -50,7 +49,7 @@ from smp.cli._options import (
     share_options,
 )
 from smp.cli._workers import WorkerPool
-from smp.errors import DocumentError, SmpError
+from smp.errors import SmpError
 
 _FORMATS: Final = ("ndjson", "parquet", "html", "junit", "sarif")
 
@@ -136,18 +135,15 @@ def run_drift(  # noqa: PLR0913  # its options
             has_cel = custom_resources.is_installed()
             facts = (additions, cluster, by_folder, has_cel)
             salt = _salt(settings, inputs, expired, facts)
-            kept = _opened(state, notices)
-            if kept is not None:
-                workers.worker.know(kept.path, kept.last, salt)
-                increment = Increment(kept, salt, history, notices, reads_all=all_rows)
+            increment = Increment.begin(
+                state, salt, history, notices, reads_all=all_rows
+            )
         try:
             reader = FleetReader(inputs, gaps, workers, notices, increment)
             reader.read(sides, settings, schemas)
             if not interruption.is_requested:
                 writer = RowWriter(output, totals, notices, increment, history)
-                writer.write_known()
-                with closing(compare_parts(workers)) as found:
-                    writer.write(found)
+                writer.write(compare_parts(workers))
         finally:
             notices.progress.clear()
             inputs.close()
@@ -170,15 +166,6 @@ def _require_pyarrow() -> None:
         raise SmpError(
             "smp drift needs pyarrow", code="missing-package", hint=extra_hint("fleet")
         )
-
-
-def _opened(path: str, notices: RunNotices) -> DriftState | None:
-    """Open a state; a run goes on without one that is broken, and tells."""
-    try:
-        return DriftState(path)
-    except DocumentError as error:
-        notices.fail(error)
-        return None
 
 
 COMMAND: Final[Command] = declare(

@@ -10,6 +10,7 @@ findings. An object that could not be computed is an error of its test case.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Final
 from xml.sax.saxutils import escape
 
@@ -38,38 +39,21 @@ def _suite(report: ObjectReport) -> str:
     failed = [
         finding
         for finding in report.findings
-        if finding.severity == "error" and finding.origin != "failure"
+        if finding.severity == "error"
+        and finding.origin != "failure"
+        and not report.outcome
     ]
-    if report.outcome:
-        failed = []
-    others = [finding for finding in report.findings if finding.severity != "error"]
     label = _quote(report.label)
     class_name = _quote(report.place.file or report.kind)
     errors = 1 if report.error else 0
-    fails = bool(report.outcome) and not report.error
-    failures = len(failed) + (1 if fails else 0)
+    failures = len(failed) + (1 if report.outcome and not errors else 0)
     counts = f'tests="{1 + len(failed)}" failures="{failures}" errors="{errors}"'
     lines = [
         f'<testsuite name={label} {counts} skipped="0" time="0">',
         f'  <testcase name={label} classname={class_name} time="0">',
+        *_object_lines(report),
+        "  </testcase>",
     ]
-    if report.error:
-        headline = report.error.partition("\n")[0]
-        lines.append(
-            f'    <error message={_quote(headline)} type="failed">'
-            f"{_text(report.error)}</error>"
-        )
-    if fails:
-        paths = [str(each.path) for each in report.findings if each.path.steps]
-        where = f": {', '.join(paths)}" if paths else ""
-        message, type_ = _quote(report.outcome + where), _quote(report.outcome)
-        details = _text("\n".join(map(_line, report.findings)))
-        lines.append(f"    <failure message={message} type={type_}>{details}</failure>")
-    # Consumers show the output of a test below it, line by line.
-    output = [f"{report.outcome or report.verdict} ({report.place})", *report.notes]
-    output += [] if report.outcome else [_line(finding) for finding in others]
-    lines.append(f"    <system-out>{_text(chr(10).join(output))}</system-out>")
-    lines.append("  </testcase>")
     # A consumer tells tests by their names.
     names: Counter[str] = Counter()
     for finding in failed:
@@ -83,6 +67,26 @@ def _suite(report: ObjectReport) -> str:
             "  </testcase>",
         ]
     return "".join(f"{line}\n" for line in [*lines, "</testsuite>"])
+
+
+def _object_lines(report: ObjectReport) -> Iterator[str]:
+    """Yield what the test case of the object itself has."""
+    if report.error:
+        message = _quote(report.error.partition("\n")[0])
+        text = _text(report.error)
+        yield f'    <error message={message} type="failed">{text}</error>'
+    elif report.outcome:
+        paths = [str(each.path) for each in report.findings if each.path.steps]
+        where = f": {', '.join(paths)}" if paths else ""
+        message, type_ = _quote(report.outcome + where), _quote(report.outcome)
+        text = _text("\n".join(map(_line, report.findings)))
+        yield f"    <failure message={message} type={type_}>{text}</failure>"
+    # Consumers show the output of a test below it, line by line.
+    output = [f"{report.outcome or report.verdict} ({report.place})", *report.notes]
+    if not report.outcome:
+        others = [each for each in report.findings if each.severity != "error"]
+        output += map(_line, others)
+    yield f"    <system-out>{_text(chr(10).join(output))}</system-out>"
 
 
 def _failure(finding: Finding) -> str:
