@@ -67,12 +67,10 @@ class _Application(Starlette):
         self._served = served
 
     def build_middleware_stack(self) -> ASGIApp:
-        """Return what is called for each request."""
         return RequestMiddleware(super().build_middleware_stack(), state=self._served)
 
 
 async def _answer_error(_request: Request, error: Exception) -> Response:
-    """Answer an error of an endpoint or of the router."""
     # Errors that concern an object are answered in ``dispatch``; these do not.
     if isinstance(error, SmpError):
         return error_response(error)

@@ -212,7 +212,6 @@ class _Connection(asyncio.Protocol):
         self._room.opened(self, self._client)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
         self.is_closed = True
         self._stop_waiting()
         self._room.closed(self._client)
@@ -229,7 +228,6 @@ class _Connection(asyncio.Protocol):
             self._http.data_received(data)
 
     def eof_received(self) -> bool | None:
-        """Tell the protocol that the client sends no more."""
         return self._http.eof_received()
 
     def pause_writing(self) -> None:
@@ -255,11 +253,9 @@ class _Connection(asyncio.Protocol):
             self._room.waiting[self] = None
 
     def seconds_paused(self) -> float:
-        """Return for how long the client has read nothing."""
         return 0 if self.paused is None else monotonic() - self.paused
 
     def abort(self) -> None:
-        """Close the connection at once."""
         self._stop_waiting()
         self.unsent = 0
         self._transport.abort()

@@ -159,7 +159,6 @@ def _operation_id(
 def _operation(
     resource: Resource, verb: str, components: Components, *, is_scale: bool
 ) -> JSONObject:
-    """Return an OpenAPI Operation Object, without its id."""
     operation = _OPERATIONS[verb]
     document = _parameters(operation.query, "query")
     if operation.reads:
@@ -198,7 +197,6 @@ def _content(media_types: Iterable[str], component: str | None) -> JSONObject:
 
 
 def _parameters(names: Iterable[str], place: str) -> JSONObject:
-    """Return parameters in the path or in the query, if there are any."""
     listed: list[JSON] = []
     for name in names:
         parameter: JSONObject = {

@@ -127,7 +127,6 @@ def _context(bundle: str) -> ssl.SSLContext:
 
 
 def _word(error: Exception, url: str) -> str:
-    """Word a failure of the connection."""
     parts = urlsplit(url)
     address = f"{parts.hostname}:{parts.port or 443}"
     causes: list[BaseException] = [error]

@@ -131,7 +131,6 @@ def _accept_type(request: Request, *, has_message: bool) -> str:
 async def _as_json(
     call: Call, body: bytes, content_type: str, api_version: str, kind: str
 ) -> bytes:
-    """Return a body as JSON."""
     limit = call.state.settings.limits.body
 
     def converted() -> bytes:

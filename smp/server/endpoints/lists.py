@@ -130,7 +130,6 @@ async def store_list(call: Call, selected: Selected) -> Response:
 
 
 def _render_list(call: Call, selected: Selected) -> bytes:
-    """Return a list in the form that was asked for, encoded."""
     resource, metadata = call.target.resource, selected.metadata
     objects = [unpack(item, resource) for item in selected.items]
     if call.format.form == "table":

@@ -165,7 +165,6 @@ class RequestMiddleware:
             self._record(scope, code, perf_counter() - started)
 
     def _record(self, scope: Scope, code: int, seconds: float) -> None:
-        """Count and log a request."""
         call: Call | None = scope.get(CALL)
         # Resources that clients define come and go; numbers would stay.
         if call and self._state.kinds.serves(call.target.resource):

@@ -225,5 +225,4 @@ async def _review(call: Call, target: Target) -> None:
 
 
 async def _delete_options(call: Call) -> DeleteOptions:
-    """Read the options from the body of the request, or else from its query."""
     return DeleteOptions.read(await read_delete_options(call), call.query)

@@ -154,7 +154,6 @@ async def _write(
 
 
 async def _is_replaced(call: Call, stored: Stored) -> bool:
-    """Tell whether an object that was read is not the newest any more."""
     newest = await call.state.store.get(call.target.key)
     return newest is None or newest.revision != stored.revision
 
@@ -249,7 +248,6 @@ def _through_scale(call: Call, transform: Transform) -> Transform:
 def _find_pending_write(
     call: Call, stored: Stored, transform: Transform
 ) -> Admitted | Refused:
-    """Compute the object to store from the stored one."""
     old = unpack(stored, call.target.resource)
     outcome = transform(old, call.kind.schema, call.options)
     if isinstance(outcome, Refused):

@@ -170,7 +170,6 @@ def _list_resource(resource: Resource, shown: Resource | Subresource) -> JSONObj
 
 
 def _kind(resource: Resource | Subresource) -> JSONObject:
-    """Return the kind of the objects of a resource or of a subresource."""
     return {"group": resource.group, "version": resource.version, "kind": resource.kind}
 
 

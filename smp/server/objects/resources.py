@@ -345,5 +345,4 @@ class _ResourceTable(msgspec.Struct, frozen=True):
 
 
 def _published() -> tuple[Resource, ...]:
-    """Return the built-in resources."""
     return read_bundled_table("resources.json", _ResourceTable).resources

@@ -140,7 +140,6 @@ def _admit(
 
 
 def _at_rest(obj: JSONObject, kind: Kind, old: JSONObject | None = None) -> JSONObject:
-    """Return an object as it is read from the storage of a server."""
     if kind.defined is not None:
         return _stored(obj, kind.defined)
     if kind.schema is None:

@@ -344,7 +344,6 @@ class Client:
     def _error_of(
         self, failure: Answer, revision: int, unknown: type[StoreError]
     ) -> SmpError:
-        """Make the error of a call that failed."""
         code, message = failure.grpc_code or failure.code, failure.text
         if code in _FAILED:
             self._take_next()

@@ -108,7 +108,6 @@ def _find_conflict(
 def _conditions(
     conflict: tuple[str, str] | None, document: JSONObject, now: str
 ) -> list[JSONObject]:
-    """Return the conditions NamesAccepted and Established."""
     names_reason = conflict or ("NoConflicts", "no conflicts found")
     # An established definition stays so, even if its names are no longer accepted.
     established = is_established(document) or not conflict
@@ -143,7 +142,6 @@ def _conditions(
 
 
 def _condition(document: JSONObject, condition_type: str) -> JSONObject:
-    """Return a condition of a definition, or an empty object."""
     for condition in objects_in(value_at(document, ("status", "conditions"))):
         if condition.get("type") == condition_type:
             return condition

@@ -228,7 +228,6 @@ def _choose(obj: JSONObject, cases: Iterable[tuple[str, str]]) -> str:
 
 
 def _fill(form: str, obj: JSONObject) -> str:
-    """Return a form with its values."""
 
     def value(match: re.Match[str]) -> str:
         paths = match["paths"].split("|")
@@ -246,7 +245,6 @@ def _fill(form: str, obj: JSONObject) -> str:
 
 
 def _elements(obj: JSONObject, row: _Row) -> str:
-    """Return the elements of a list, joined."""
     if row.condition and not has(obj, row.condition):
         return row.otherwise
     absent = "" if row.absent is None else str(row.absent)
