@@ -42,17 +42,12 @@ def check_kubeconfig(path: Path) -> None:
     """
     # A misspelled directory is not made: no client would find the file there.
     if not path.parent.is_dir():
-        raise SettingsError(
-            f"cannot write {path}: there is no directory {path.parent}",
-            code="unwritable",
-            hint=f"mkdir -p {path.parent}",
-        )
+        hint = f"mkdir -p {path.parent}"
+        raise _unwritable(path, f"there is no directory {path.parent}", hint)
     try:
         may_write = not path.exists() or _may_overwrite(path.read_bytes())
     except OSError as error:
-        raise SettingsError(
-            f"cannot write {path}: {error.strerror}", code="unwritable"
-        ) from None
+        raise _unwritable(path, error.strerror) from None
     if not may_write:
         raise SettingsError(
             f"{path} exists and was not written by smp serve",
@@ -82,9 +77,12 @@ def write_kubeconfig(path: Path, config: JSONObject) -> None:
                 Path(temporary.name).unlink(missing_ok=True)
                 raise
     except OSError as error:
-        raise SettingsError(
-            f"cannot write {path}: {error.strerror}", code="unwritable"
-        ) from None
+        raise _unwritable(path, error.strerror) from None
+
+
+def _unwritable(path: Path, problem: str | None, hint: str = "") -> SettingsError:
+    problem = f"cannot write {path}: {problem}"
+    return SettingsError(problem, code="unwritable", hint=hint)
 
 
 def _may_overwrite(data: bytes) -> bool:

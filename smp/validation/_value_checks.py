@@ -478,3 +478,10 @@ def require_each(judged: Judged) -> None:
         for name in judged.row.values:
             if is_missing(element.get(name, ABSENT)):
                 judged.required("", index, name)
+
+
+def longest(judged: Judged) -> None:
+    """Refuse a text of more bytes than ``maximum``, which the cause does not show."""
+    most = judged.row.maximum or 0
+    if len(as_text(judged.value).encode("utf-8", "surrogatepass")) > most:
+        judged.invalid("", f"can have at most {most} characters")

@@ -1,5 +1,6 @@
 """What a server requires of an Event, and what an update through events.k8s.io keeps.
 
+What it requires of single texts are rows of validation.json.
 Objects are in the form of the core group, in which events are stored. Go:
 k8s.io/kubernetes, pkg/apis/core/validation/events.go, ValidateEventCreate and
 ValidateEventUpdate.
@@ -13,20 +14,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from smp._values.names import label_key_problems
 from smp._values.values import JSON, JSONObject, as_object, as_text, same
 from smp.paths import Path
 from smp.server.errors import invalid, require
 from smp.violations import Violation
 
 _OPEN_NAMESPACES: Final = ("default", "kube-system")
-# By field: the most characters, and whether it must be set.
-_TEXTS: Final = {
-    "reportingInstance": (128, True),
-    "action": (128, True),
-    "reason": (128, True),
-    "message": (1024, False),
-}
 # As Go prints the internal types.
 _REFERENCE: Final = ("Kind", "Namespace", "Name", "UID", "APIVersion")
 _MEMBERS: Final = {
@@ -66,7 +59,7 @@ def find_event_violations(
 
     ``strict`` is a write through events.k8s.io.
     """
-    yield from _legacy(event, "reportingController" if strict else "reportingComponent")
+    yield from _legacy(event)
     if not strict:
         return
     if old is None or not same(event.get("series"), old.get("series")):
@@ -84,7 +77,7 @@ def find_event_violations(
             yield replace(invalid(path, value, ""), message=message)
 
 
-def _legacy(event: JSONObject, reporter: str) -> Iterator[Violation]:
+def _legacy(event: JSONObject) -> Iterator[Violation]:
     involved = as_object(event.get("involvedObject")).get("namespace", "")
     namespace = as_object(event["metadata"]).get("namespace", "")
     if event.get("eventTime") is None:
@@ -94,19 +87,6 @@ def _legacy(event: JSONObject, reporter: str) -> Iterator[Violation]:
     if not agrees:
         path = Path(("involvedObject", "namespace"))
         yield invalid(path, involved, "does not match event.namespace")
-    if event.get("eventTime") is None:
-        return
-    name = as_text(event.get("reportingComponent"))
-    if not name:
-        yield require(Path((reporter,)))
-    for problem in label_key_problems(name):
-        yield invalid(Path((reporter,)), name, problem)
-    for field, (most, is_required) in _TEXTS.items():
-        text = as_text(event.get(field))
-        if is_required and not text:
-            yield require(Path((field,)))
-        if len(text.encode()) > most:
-            yield invalid(Path((field,)), "", f"can have at most {most} characters")
 
 
 def _new(event: JSONObject) -> Iterator[Violation]:

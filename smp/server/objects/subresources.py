@@ -231,15 +231,8 @@ def set_scale(obj: JSONObject, scale: JSONObject, resource: Resource) -> JSONObj
         replicas = 0
     # bool is a subclass of int, so isinstance does not suffice.
     if type(replicas) is not int or not 0 <= replicas <= _MAX_REPLICAS:
-        raise InvalidError(
-            [
-                invalid(
-                    Path(("spec", "replicas")),
-                    replicas,
-                    "must be an integer greater than or equal to 0",
-                )
-            ]
-        )
+        detail = "must be an integer greater than or equal to 0"
+        raise InvalidError([invalid(Path(("spec", "replicas")), replicas, detail)])
     return _set_value_at(obj, _scale_paths(resource).spec_replicas, replicas)
 
 

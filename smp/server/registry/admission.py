@@ -140,25 +140,16 @@ def _admit(
 
 
 def _at_rest(obj: JSONObject, kind: Kind, old: JSONObject | None = None) -> JSONObject:
-    if kind.defined is not None:
-        return _stored(obj, kind.defined)
-    if kind.schema is None:
-        return obj
-    return put_at_rest(obj, kind.schema, old)
-
-
-def _stored(obj: JSONObject, defined: crds.DefinedVersion) -> JSONObject:
-    """Return a custom resource as it is read from the version in which it is stored.
-
-    What that version does not know is pruned, and its defaults are there, those of the
-    status as well (Go: apiextensions-apiserver, pkg/apiserver, schemaCoercingDecoder
-    and unstructuredDefaulter).
-    """
-    # Only now: to all before it 1.0 is a float, which is no duplicate of 1.
-    obj = as_object(make_numbers_whole(obj))
-    if defined.storage is not defined.schema:
-        obj = prune(obj, defined.storage)
-    return add_schema_defaults(obj, defined.storage)
+    if kind.defined is None:
+        return obj if kind.schema is None else put_at_rest(obj, kind.schema, old)
+    # What the version in which a custom resource is stored does not know is pruned, and
+    # its defaults are there, those of the status as well (Go: apiextensions-apiserver,
+    # pkg/apiserver, schemaCoercingDecoder and unstructuredDefaulter). Only now numbers
+    # are made whole: to all before it 1.0 is a float, which is no duplicate of 1.
+    obj, storage = as_object(make_numbers_whole(obj)), kind.defined.storage
+    if storage is not kind.defined.schema:
+        obj = prune(obj, storage)
+    return add_schema_defaults(obj, storage)
 
 
 def _check_custom(

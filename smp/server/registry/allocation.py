@@ -107,9 +107,8 @@ class _Allocation:
                 detail = (
                     f"failed to allocate IP {address}: provided IP is already allocated"
                 )
-                raise InvalidError(
-                    [invalid(Path(("spec", "clusterIPs")), value, detail)]
-                )
+                path = Path(("spec", "clusterIPs"))
+                raise InvalidError([invalid(path, value, detail)])
         for port in ports:
             if not self._is_free(port):
                 specs = as_list(value_at(obj, ("spec", "ports")))
