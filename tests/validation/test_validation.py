@@ -109,6 +109,31 @@ def test_violations_are_in_the_words_and_the_order_of_a_server() -> None:
     ]
 
 
+def test_what_an_update_leaves_without_its_partner_is_refused() -> None:
+    # Seen of a kube-apiserver 1.36.3: a policy that is added to a Job, and a response
+    # that null removes.
+    said = []
+    for api_version, kind, spec in (
+        (
+            "batch/v1",
+            "Job",
+            {"podReplacementPolicy": "TerminatingOrFailed", "podFailurePolicy": {}},
+        ),
+        (
+            "flowcontrol.apiserver.k8s.io/v1",
+            "PriorityLevelConfiguration",
+            {"type": "Limited", "limited": {"limitResponse": {"type": ""}}},
+        ),
+    ):
+        schema = CATALOG.schema(api_version, kind)
+        said += [*map(str, validate_object({"spec": spec}, schema))]
+    supported = '"TerminatingOrFailed": supported values: "Failed"'
+    assert {
+        f"spec.podReplacementPolicy: Unsupported value: {supported}",
+        "spec.limited.limitResponse.type: Required value",
+    } <= {*said}
+
+
 def test_the_second_of_two_names_is_a_duplicate() -> None:
     wrong = deployment()
     containers = wrong["spec"]["template"]["spec"]["containers"]
