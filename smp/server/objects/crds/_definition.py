@@ -87,7 +87,8 @@ class Definition:
         served = [version for version in versions if version.get("served") is True]
         self.catalog: Catalog = Catalog({}, lambda _name: None)
         if served:
-            self.catalog = Catalog.from_crd(evaluated)
+            # Enums are judged with all else that a schema says of values.
+            self.catalog = Catalog.from_crd(evaluated).without_enums()
         ignored = [*map(str, malformed)]
         self.warnings: tuple[str, ...] = tuple(_warnings(spec))
         if settings.overlay:
