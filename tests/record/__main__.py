@@ -262,6 +262,7 @@ RECORDERS: Final = (
         "Go; builds `tests/managed_fields/upgrades`",
     ),
     Recorder("probes", "validation/probes.jsonl.xz", ONE_SERVER, SERVER),
+    Recorder("policies", "apiserver/policies.jsonl.xz", ONE_SERVER, SERVER),
     Recorder(
         "changed_definitions",
         "custom_resources/changed_definitions.jsonl",
