@@ -34,7 +34,7 @@ from smp.cli._drift_records import (
     Record,
     hash_of_key,
 )
-from smp.errors import SmpError
+from smp.errors import DocumentError, SmpError
 
 _MOST_BYTES: Final = 32 << 20
 # A part of more bytes is divided; so often at most, as what belongs together stays so.
@@ -219,7 +219,18 @@ class Parts:
         yield from parts.finished()
 
     def write(self) -> None:
-        """Append what was collected to the files."""
+        """Append what was collected to the files. Raises DocumentError."""
+        try:
+            self._write()
+        except OSError as error:
+            raise DocumentError(
+                f"cannot write what was read: {error.strerror or error}",
+                code="unwritable",
+                source=self._folder or self._above or tempfile.gettempdir(),
+                hint="TMPDIR is the folder for large inputs; it needs more room",
+            ) from None
+
+    def _write(self) -> None:
         import pyarrow as pa  # noqa: PLC0415  # only large inputs need it
 
         if not self._folder:

@@ -99,7 +99,15 @@ class DriftWorker:
         return self.comparer.compare(part)
 
 
-def may_fork() -> bool:
+def worker_pool(
+    comparer: Comparer, inputs: FleetInputs, parts: Parts, jobs: int
+) -> WorkerPool[DriftWorker]:
+    """Return what reads and compares: ``jobs`` processes, or this one."""
+    worker = DriftWorker(comparer, inputs, parts)
+    return WorkerPool(worker, jobs, _may_fork, DriftWorker.prepare)
+
+
+def _may_fork() -> bool:
     """Tell whether a process that is forked has no locks of threads: those of Arrow."""
     is_alone = threading.active_count() == 1 and "pyarrow" not in sys.modules
     return sys.platform == "linux" and is_alone

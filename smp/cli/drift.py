@@ -22,13 +22,7 @@ from smp.cli._drift_history import History
 from smp.cli._drift_increments import Increment
 from smp.cli._drift_output import DriftTotals, output_of
 from smp.cli._drift_pairs import Parts
-from smp.cli._drift_sides import (
-    DriftSides,
-    DriftWorker,
-    FleetReader,
-    compare_parts,
-    may_fork,
-)
+from smp.cli._drift_sides import DriftSides, FleetReader, compare_parts, worker_pool
 from smp.cli._drift_telling import RunNotices
 from smp.cli._drift_writing import RowWriter
 from smp.cli._errors import UsageError
@@ -48,7 +42,6 @@ from smp.cli._options import (
     format_option,
     share_options,
 )
-from smp.cli._workers import WorkerPool
 from smp.errors import SmpError
 
 _FORMATS: Final = ("ndjson", "parquet", "html", "junit", "sarif")
@@ -119,14 +112,7 @@ def run_drift(  # noqa: PLR0913  # its options
     with (
         Interruption() as interruption,
         closing(Parts()) as parts,
-        closing(
-            WorkerPool(
-                DriftWorker(comparer, inputs, parts),
-                settings.jobs,
-                may_fork,
-                DriftWorker.prepare,
-            )
-        ) as workers,
+        closing(worker_pool(comparer, inputs, parts, settings.jobs)) as workers,
     ):
         notices = RunNotices(inputs, totals, settings, interruption)
         history = None if git is None else History(git, inputs)

@@ -10,12 +10,16 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
+from smp.cli._drift_pairs import Parts
+from smp.cli._drift_records import Record
 from smp.cli._drift_state import DriftState
+from smp.errors import DocumentError
 from tests.support.command import Ran, run
 from tests.support.paths import ROOT
 
@@ -29,7 +33,10 @@ FILES: Final = (*OPTIONS, "--live", "live.ndjson")
 KILLER: Final = """
 import os, signal, sys
 from smp.cli import main
+from smp.cli._drift_pairs import Parts
+from smp.cli._drift_records import Record
 from smp.cli._drift_state import DriftState
+from smp.errors import DocumentError
 left = int(sys.argv.pop(1))
 def killing(method):
     def call(*arguments):
@@ -288,3 +295,14 @@ def test_a_file_that_is_no_state_or_was_damaged_is_an_error_and_stays() -> None:
         if found != (3, True, True, 10, True):
             failures[name] = found
     assert failures == {}
+
+
+def test_a_folder_without_room_for_large_inputs_is_an_error_with_its_place() -> None:
+    record = Record("", "v1", "ConfigMap", "shop", "a", b"{}", "a.json:1")
+    with (
+        closing(Parts(0, folder="none")) as parts,
+        pytest.raises(DocumentError) as raised,
+    ):
+        parts.add(record, is_desired=True)
+    assert raised.value.source == "none"
+    assert "No such file" in str(raised.value)
