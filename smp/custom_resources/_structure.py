@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import inf, isinf
-from typing import Final
+from typing import Final, TypeAlias
 
 from smp._values.values import (
     ABSENT,
@@ -43,8 +43,10 @@ from smp.violations import (
 MOST_VIOLATIONS: Final = 1000
 _ROOT: Final = Path()
 _INT64: Final = 2**63
+# Compiled, a parameter that is a float makes one of an integer.
+Number: TypeAlias = int | float
 # The lowest integer is one further from zero; of floats, that does not matter.
-_LARGEST: Final[dict[tuple[str, str], float]] = {
+_LARGEST: Final[dict[tuple[str, str], Number]] = {
     ("integer", "int32"): 2**31 - 1,
     ("number", "float"): 3.4028235677973366e38,
 }
@@ -194,7 +196,7 @@ def _kind_of(value: JSON) -> str:
     return kind
 
 
-def go_number(value: float) -> float:
+def go_number(value: Number) -> Number:
     """Return a number as Go decodes it: an integer beyond 64 bits is a float."""
     if not isinstance(value, int) or -_INT64 <= value < _INT64:
         return value
@@ -204,7 +206,7 @@ def go_number(value: float) -> float:
         return inf if value > 0 else -inf
 
 
-def _is_integral(value: float) -> bool:
+def _is_integral(value: Number) -> bool:
     """Tell whether a number has no fraction (Go: swag.IsFloat64AJSONInteger)."""
     return isinstance(value, int) or value.is_integer()
 
@@ -269,7 +271,7 @@ def _string_violations(value: str, node: SchemaNode, path: Path) -> Iterator[Vio
 
 
 def _number_violations(
-    value: float, node: SchemaNode, path: Path
+    value: Number, node: SchemaNode, path: Path
 ) -> Iterator[Violation]:
     """Go: numberValidator.Validate."""
     schema = node.schema
@@ -312,7 +314,7 @@ def _number_violations(
 
 
 def _range_violations(
-    name: str, value: float, type_: str, format_: str, path: Path
+    name: str, value: Number, type_: str, format_: str, path: Path
 ) -> Iterator[Violation]:
     """Go: IsValueValidAgainstRange; the error has no field."""
     most = _LARGEST.get((type_, format_))
@@ -327,7 +329,7 @@ def _range_violations(
         yield invalid(_ROOT, "", detail)
 
 
-def _is_multiple(value: float, factor: float) -> bool:
+def _is_multiple(value: Number, factor: Number) -> bool:
     """Go: MultipleOfInt, MultipleOf."""
     if isinstance(value, int) and isinstance(factor, int):
         return value % factor == 0

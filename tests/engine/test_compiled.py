@@ -21,6 +21,8 @@ pytestmark = pytest.mark.slow
 # The compiled engine has to answer what the reference answers, and to keep the laws.
 # The tests of depth run, too, as compiled code has no recursion limit of its own, and
 # those of arguments, whose types compiled functions check in their own way.
+_PROBES: Final = "tests/validation/test_recorded_probes.py"
+_VERDICTS: Final = "tests/custom_resources/test_verdicts.py"
 SUITES: Final = (
     "tests/engine/test_differential.py",
     "tests/engine/test_laws.py",
@@ -29,6 +31,9 @@ SUITES: Final = (
     "tests/engine/test_plain.py",
     "tests/engine/test_robustness.py::test_bottomless_values_are_an_error_or_a_result",
     "tests/engine/test_robustness.py::test_a_bottomless_patch_is_too_deep",
+    f"{_VERDICTS}::test_what_a_server_refuses_is_refused_with_its_causes",
+    f"{_VERDICTS}::test_lint_has_an_error_exactly_where_a_server_refuses_a_new_object",
+    f"{_PROBES}::test_lint_has_an_error_where_a_server_refuses",
 )
 # The Python of the documentation runs on both kinds of installation.
 PAGES: Final = (
