@@ -39,26 +39,31 @@ def read_objects(
     With ``is_live`` a RESOURCE alone is all of its objects; else that takes --all or
     labels. Raises UsageError, and what ``list_objects`` raises.
     """
-    words = options["names"]
+    words, selector = options["names"], options["selector"]
+    is_all = bool(options.get("all"))
+    if is_all and selector:
+        raise UsageError("--all and labels (-l) ask for different objects")
     has_files = bool(options["paths"] or options["kustomizations"])
     if has_files == bool(words):
         reason = "give either a RESOURCE with NAMES, or manifests: -f FILE, -k DIR"
         raise UsageError(reason)
     if has_files:
         return read_manifests(options)
-    select_by(options["selector"])
+    select_by(selector)
     within = "" if options.get("all_namespaces") else None
     objects: list[JSONObject] = []
     listed = False
     for resource, names in _parse_names(words):
         if names:
+            # Go: resource.Builder.visitByResource and visitByName.
+            if is_all or selector:
+                raise UsageError("give either NAMES, or labels (-l) or --all")
             objects += cluster.name_objects(resource, names)
             continue
         listed = True
         # Go: resource.Builder.visitorResult.
-        if not (is_live or options["selector"] or options["all"]):
+        if not (is_live or selector or is_all):
             raise UsageError("give NAMES, labels (-l), or --all")
-        selector = options["selector"]
         objects += cluster.list_objects(resource, namespace=within, selector=selector)
     return Manifests(Inputs(), (), tuple(objects), is_live=listed)
 

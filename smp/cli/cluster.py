@@ -134,6 +134,9 @@ def print_live(**options: Any) -> int:
     failed = show_failures(asked, [])
     if options["ignore_not_found"]:
         missing = []
+        # Go: GetOptions.printGeneric.
+        if not found:
+            return _ERROR if failed else 0
     for label in missing:
         report(printable(f"smp: error: {label}: not found"))
     # kubectl get leaves them out as well (Go: printers.OmitManagedFieldsPrinter).
