@@ -295,7 +295,7 @@ def _read_union(union: JSON, fields: Mapping[str, JSON]) -> UnionGroup:
     )
 
 
-_FACETS: Final = (
+MEMBER_FACETS: Final = (
     *("value", "discriminatorValue", "optional"),
     *("empty_is_unset", "not_empty", "uncounted"),
 )
@@ -329,7 +329,7 @@ def _members_by_field(published: JSON, shape: str) -> tuple[Member, ...]:
     members = []
     for name, value in _object(published, shape).items():
         facets: JSONObject = value if isinstance(value, dict) else {"value": value}
-        _require_known(facets, _FACETS)
+        _require_known(facets, MEMBER_FACETS)
         selecting = facets.get("value", facets.get("discriminatorValue", name))
         members.append(
             Member(

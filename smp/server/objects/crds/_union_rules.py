@@ -20,7 +20,7 @@ for each problem, because the objects of the definition would be refused otherwi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -31,6 +31,7 @@ from smp.custom_resources import SchemaPlace
 from smp.paths import Key, Path
 from smp.schema.catalog import Catalog
 from smp.schema.rewrite import rewrite
+from smp.schema.union_groups import MEMBER_FACETS
 from smp.server.errors import forbidden, invalid, require
 from smp.unions import PROFILES
 from smp.violations import Violation, unsupported
@@ -60,6 +61,8 @@ _FACETS: Final = {
     "profile": "string",
     "source": "string",
 }
+# Of the facets of a member all others are flags.
+_TEXTS: Final = ("name", "value", "discriminatorValue")
 _ONE_UNION: Final = "must be in one union only"
 
 
@@ -254,7 +257,7 @@ class _ObjectCheck:
             # selects no member.
             if shape == _BY_VALUE and facets is not None:
                 name = self._read_text(facets, "name", at)
-                self._check_facets(facets, {"optional": "boolean"}, at)
+                self._check_member(facets, ("name", "optional"), at)
                 members.append(_Member(name, at / "name", key, at))
             elif shape != _BY_VALUE and isinstance(facets, str):
                 members.append(_Member(key, at, facets, at))
@@ -262,8 +265,7 @@ class _ObjectCheck:
                 # An object with the value beside the name of the field.
                 facet = "value" if shape == _MEMBERS else "discriminatorValue"
                 value = self._read_text(facets, facet, at, default=key)
-                flags = dict.fromkeys(("optional", "empty_is_unset"), "boolean")
-                self._check_facets(facets, flags, at)
+                self._check_member(facets, MEMBER_FACETS, at)
                 members.append(_Member(key, at, value, at / facet))
         # A name that is missing is a problem already.
         return [member for member in members if member.name]
@@ -273,8 +275,8 @@ class _ObjectCheck:
     ) -> str:
         """Return a text of a member, or the empty string; without default, required."""
         if not isinstance(facets, dict):
-            # It is read twice, and wrong once.
-            if default is None or path.steps[-1] == Key(default):
+            # It may be read twice, and is wrong once.
+            if not any(problem.path == path for problem in self.problems):
                 self._check_type(path, facets, "object")
             return ""
         value = facets.get(name, default)
@@ -283,6 +285,14 @@ class _ObjectCheck:
         else:
             self._check_type(path / name, value, "string")
         return value if isinstance(value, str) else ""
+
+    def _check_member(self, facets: JSON, known: Sequence[str], path: Path) -> None:
+        flags = [name for name in known if name not in _TEXTS]
+        self._check_facets(facets, dict.fromkeys(flags, "boolean"), path)
+        for name in as_object(facets):
+            if name not in known:
+                problem = "is not known of a member"
+                self.problems.append(forbidden(path / Key(name), problem))
 
     def _check_facets(self, facets: JSON, types: Mapping[str, str], path: Path) -> None:
         for name, expected in types.items():
