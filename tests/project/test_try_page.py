@@ -147,5 +147,6 @@ def test_a_value_that_is_too_deep_is_an_error(page: Any) -> None:
     fill(page, "manifest", f'{{"apiVersion": "v1", "kind": "Pod", "spec": {nested}}}')
     assert "too deep" in page.inner_text("#smp-error")
     # The engine still works.
+    fill(page, "live", STATEFUL % "OnDelete")
     fill(page, "manifest", STATEFUL % "OnDelete")
     assert page.locator("#smp-error").count() == 0
