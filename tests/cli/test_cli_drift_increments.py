@@ -8,6 +8,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from smp.cli._drift_pairs import Parts
@@ -65,7 +67,8 @@ def write_lines(path: Path, random: Random) -> None:
 
 
 def any_file(side: str, random: Random) -> Path:
-    files = sorted(path for path in Path(side).rglob("*") if path.is_file())
+    found = (path for path in Path(side).rglob("*") if path.is_file())
+    files = sorted(path for path in found if path.suffix != ".parquet")
     return random.choice(files or [Path(side, CLUSTERS[0], "other.ndjson")])
 
 
@@ -130,6 +133,9 @@ def write_documents(random: Random) -> None:
         json.dumps(config_map(name, str(random.randrange(2))))
         for name in random.sample(_NAMES, 6)
     ]
+    if not random.randrange(3):
+        pq.write_table(pa.table({"object": objects}), folder / "many.parquet")
+        return
     if random.randrange(2):
         (folder / "many.yaml").write_text("\n---\n".join(objects))
         return
