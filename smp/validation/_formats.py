@@ -358,7 +358,6 @@ FORMATS: Final[Mapping[str, names.Rule]] = {
     "dns-1035-or-label": names.label,
     "dns-label": names.label,
     "dns-subdomain": names.subdomain,
-    "dns-subdomain-with-underscores": names.subdomain_with_underscores,
     "domain-path": domain_path,
     "environment-name": environment_name,
     "extended-resource": extended_resource,

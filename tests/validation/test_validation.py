@@ -33,6 +33,19 @@ def test_a_block_names_its_source(block: dict[str, Any]) -> None:
     assert re.match(r"Go: k8s\.io/[-a-z]+, pkg/(apis|api|util)/", block["source"])
 
 
+def test_no_rule_is_there_twice_and_no_check_for_nothing() -> None:
+    rules = [
+        (type_, msgspec.json.encode(rule, order="sorted"))
+        for block in TABLE
+        for type_ in block["types"]
+        for rule in block["rules"]
+    ]
+    assert [rule for rule in {*rules} if rules.count(rule) > 1] == []
+    rows = [rule for block in TABLE for rule in block["rules"]]
+    assert {*CHECKS} <= {row["rule"] for row in rows if "rule" in row}
+    assert {*FORMATS} <= {row["format"] for row in rows if "format" in row}
+
+
 @each_row("name", sorted(rows_by_type()))
 def test_rules_are_of_existing_types_and_fields(name: str) -> None:
     type_ = Schema(f"#{name}", CATALOG.schema("v1", "Pod").types).type
