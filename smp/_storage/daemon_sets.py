@@ -18,7 +18,8 @@ _NUMBER: Final = re.compile("[0-9]{1,18}")
 
 def is_counted(obj: JSONObject) -> bool:
     """Tell whether an object is a DaemonSet that a server has stored."""
-    return obj.get("kind") == "DaemonSet" and _COUNT in _annotations(obj)
+    is_built_in = (obj.get("apiVersion"), obj.get("kind")) == ("apps/v1", "DaemonSet")
+    return is_built_in and _COUNT in _annotations(obj)
 
 
 def count_templates(old: JSONObject | None, new: JSONObject) -> JSONObject:

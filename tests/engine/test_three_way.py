@@ -408,6 +408,29 @@ def test_a_default_is_no_drift() -> None:
     assert result.converged
 
 
+def test_templates_are_counted_of_the_built_in_kind_alone() -> None:
+    spec: JSONObject = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version: JSONObject = {"name": "v1", "served": True, "storage": True}
+    version["schema"] = {
+        "openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}
+    }
+    names: JSONObject = {"plural": "daemonsets", "kind": "DaemonSet"}
+    definition: JSONObject = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "spec": {"group": "apps.example.com", "names": names, "versions": [version]},
+    }
+    schema = smp.Catalog.from_crd(definition).schema("apps.example.com/v1", "DaemonSet")
+    about: JSONObject = {"apiVersion": "apps.example.com/v1", "kind": "DaemonSet"}
+    # As where it was copied from a built-in one.
+    annotations: JSONObject = {"deprecated.daemonset.template.generation": "1"}
+    metadata: JSONObject = {"name": "agent", "annotations": annotations}
+    live: JSONObject = {**about, "metadata": metadata, "spec": {"template": {"a": 1}}}
+    modified: JSONObject = {**live, "spec": {"template": {"a": 2}}}
+    result = smp.three_way_apply(live, modified, live, schema, defaults=True)
+    assert as_object(result.object["metadata"])["annotations"] == annotations
+
+
 UNMET_STATUS: list[tuple[str, str, JSONObject, JSONObject, list[str]]] = [
     ("apps/v1", "Deployment", {}, {"status": {"replicas": 3}}, ["status.replicas"]),
     (
