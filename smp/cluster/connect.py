@@ -55,6 +55,11 @@ class ConnectionOverrides(msgspec.Struct, frozen=True):
             # Go: transport.ImpersonateUserHeader and ImpersonateGroupHeader.
             client.set_default_header("Impersonate-User", self.as_user)
         if self.as_group:
+            # Go: k8s.io/client-go/tools/clientcmd, validateAuthInfo.
+            if not self.as_user:
+                raise ConfigurationError(
+                    "a group is impersonated with a user alone", hint="give --as, too"
+                )
             client.set_default_header("Impersonate-Group", self.as_group)
         if self.request_timeout:
             pool = client.rest_client.pool_manager
