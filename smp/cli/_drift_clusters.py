@@ -206,6 +206,7 @@ class LiveFleet:
         }
         after: dict[_Place, str] = {}
         for place, each in lists.items():
+            each.server = client.configuration.host
             if self._increment is not None:
                 each.earlier = self._increment.kept_list(each.key)
             if each.earlier is not None:
@@ -235,6 +236,8 @@ class _ListReading:
         self._left = {*names}
         self._names = names
         self._extra = extra
+        # The address of the cluster: one made anew may have the name of another one.
+        self.server = ""
         # What an earlier run has read, until it is known whether that counts.
         self.earlier: KeptList | None = None
 
@@ -242,7 +245,7 @@ class _ListReading:
     def key(self) -> bytes:
         """What the list, and what is read of it, is known by from run to run."""
         facts = (self._cluster, self._place, self._api_version, sorted(self._names))
-        encoded = msgspec.json.encode((*facts, self._extra))
+        encoded = msgspec.json.encode((*facts, self._extra, self.server))
         return blake2b(encoded, digest_size=_DIGEST).digest()
 
     def answer(self, page: ListedPage, seen: set[tuple[str, ...]]) -> _Answer:

@@ -106,7 +106,7 @@ class CommandSettings(msgspec.Struct, frozen=True):
     server: str = ""
     token: str = ""
     as_user: str = ""
-    as_group: str = ""
+    as_group: tuple[str, ...] = ()
     insecure: bool = False
     request_timeout: float = 0
 
@@ -493,7 +493,9 @@ CONNECTION_OPTIONS: Final = (
         metavar="NAME",
         default="",
     ),
-    CommandOption("--as-group", "Group to impersonate.", metavar="NAME", default=""),
+    CommandOption(
+        "--as-group", "Group to impersonate.", metavar="NAME", is_repeatable=True
+    ),
     switch(
         "--insecure-skip-tls-verify",
         "Do not verify the certificate of the server.",

@@ -37,7 +37,7 @@ class ConnectionOverrides(msgspec.Struct, frozen=True):
     server: str = ""
     token: str = ""
     as_user: str = ""
-    as_group: str = ""
+    as_group: tuple[str, ...] = ()
     insecure: bool = False
     request_timeout: float = 0
 
@@ -60,7 +60,12 @@ class ConnectionOverrides(msgspec.Struct, frozen=True):
                 raise ConfigurationError(
                     "a group is impersonated with a user alone", hint="give --as, too"
                 )
-            client.set_default_header("Impersonate-Group", self.as_group)
+            if len(self.as_group) > 1:
+                raise ConfigurationError(
+                    "the client for Python sends one group to impersonate",
+                    hint="give --as-group once",
+                )
+            client.set_default_header("Impersonate-Group", self.as_group[0])
         if self.request_timeout:
             pool = client.rest_client.pool_manager
             pool.connection_pool_kw["timeout"] = self.request_timeout

@@ -846,3 +846,11 @@ def test_a_configuration_that_cannot_be_read_is_reported(
     ran = smp("get", "-f", "-", "--kubeconfig", "kubeconfig", stdin=CONFIG)
     assert (ran.exit_code, ran.stdout) == (1, "")
     assert message in ran.stderr
+
+
+def test_groups_that_cannot_be_sent_together_are_refused() -> None:
+    address = ("--server", "http://127.0.0.1:1")
+    groups = ("--as", "jane", "--as-group", "a", "--as-group", "b")
+    ran = run("cluster", "get", "pods", *address, *groups)
+    assert ran.exit_code == 1
+    assert "give --as-group once" in ran.stderr

@@ -218,6 +218,21 @@ def test_other_manifests_have_a_list_read_anew(pages: Pages) -> None:
     assert pages.asked == [False, True, True, True]
 
 
+@pytest.mark.usefixtures("api")
+def test_another_cluster_of_the_same_name_has_its_lists_read_anew(
+    pages: Pages,
+) -> None:
+    pages.faults = {3: lost()}
+    drift("--state", "state.db")
+    # The same server, by another address.
+    text = Path("kubeconfig").read_text()
+    Path("kubeconfig").write_text(text.replace("127.0.0.1", "localhost"))
+    pages.asked.clear()
+    pages.faults = {}
+    assert verdicts(drift("--state", "state.db")) == WHOLE
+    assert pages.asked == [False, True, True, True]
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("api")
 def test_a_run_that_was_killed_goes_on_behind_the_pages_that_it_read(
