@@ -150,6 +150,7 @@ ARGUMENTS: Final[dict[str, tuple[Any, ...]]] = {
     "NoKindMatchError": ("v1", "Widget"),
     "NoResourceTypeError": ("widgets",),
     "NotRestoredError": (smp.SmpError("one"), smp.SmpError("two")),
+    "RefusalError": (400, PROBLEM),
     "RunError": (Run(()),),
     "InvalidError": ([VIOLATION],),
     "InvalidOptionsError": ([VIOLATION], "PatchOptions"),
