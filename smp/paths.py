@@ -96,7 +96,13 @@ class Path(msgspec.Struct, frozen=True):
 
         Nothing that is said of an object depends on the order of its keys.
         """
-        return tuple([_place_of(step) for step in self.steps])
+        # Almost all steps are plain names.
+        return tuple(
+            [
+                (0, 0, step) if type(step) is str else _place_of(step)
+                for step in self.steps
+            ]
+        )
 
     @property
     def pointer(self) -> str:
@@ -240,7 +246,8 @@ def _place_of(step: Step) -> tuple[int, int, str]:
     if isinstance(step, int):
         return (1, step, "")
     if isinstance(step, Element):
-        return (1, step.index, str(step))
+        value = step.value
+        return (1, step.index, value if isinstance(value, str) else str(step))
     return (2, 0, str(step))
 
 

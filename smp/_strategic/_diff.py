@@ -236,7 +236,11 @@ class Diff:
 
     def _is_known(self, live: Value, modified: JSON) -> bool:
         """Tell whether an earlier walk found that live has all of a value."""
-        return any(known.get(id(live)) is modified for known in self._known)
+        identity = id(live)
+        for known in self._known:
+            if known.get(identity) is modified:
+                return True
+        return False
 
     def _note_met(self, noted: int, live: Value, modified: JSON) -> None:
         """Note that live has all of a value, and so all that was ``noted`` in it."""
