@@ -237,7 +237,7 @@ class Diff:
     def _is_known(self, live: Value, modified: JSON) -> bool:
         """Tell whether an earlier walk found that live has all of a value."""
         identity = id(live)
-        for known in self._known:
+        for known in self._known:  # noqa: SIM110  # any() over a generator is slower
             if known.get(identity) is modified:
                 return True
         return False
