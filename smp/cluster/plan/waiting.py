@@ -32,7 +32,7 @@ class Waited:
         self.target = target
         self.conditions = conditions
         # Those that are not met yet; one after the other is looked at.
-        self.left = [*conditions]
+        self.left: list[WaitCondition] = [*conditions]
         self.object: JSONObject | None = None
         self.readiness: Readiness = Readiness("in-progress", "not looked at")
         self.error: SmpError | None = None
