@@ -14,7 +14,7 @@ import os
 import re
 import warnings
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -26,6 +26,7 @@ from smp._values.values import (
     JSON,
     Absent,
     JSONObject,
+    as_list,
     as_object,
     as_text,
     show,
@@ -254,12 +255,14 @@ class Catalog:
             plain_document(document), source=f"{self.source} + overlay"
         )
 
-    def without_enums(self) -> Catalog:
+    def without_enums(self, *, keeps_discriminators: bool = False) -> Catalog:
         """Return a catalog whose types allow every value, as before KEP-2887.
 
-        It is what ``smp.without_enums`` makes of the OpenAPI document.
+        It is what ``smp.without_enums`` makes of the OpenAPI document. Where unions are
+        to be validated, discriminators keep their values: those that select nothing.
         """
-        load = partial(_load_without_enums, self.load)
+        drop = partial(_drop_enums, keeps_discriminators=keeps_discriminators)
+        load = partial(_load_changed, self.load, drop)
         return Catalog(
             self._kinds,
             load,
@@ -554,13 +557,18 @@ def _compact(value: JSON) -> str:
     return json.dumps(value, separators=(",", ":"), sort_keys=True)
 
 
-def _load_without_enums(load: Loader, name: str) -> TypeDocument | None:
+def _load_changed(
+    load: Loader, change: Callable[[TypeDocument], TypeDocument], name: str
+) -> TypeDocument | None:
     document = load(name)
-    return None if document is None else _drop_enums(document)
+    return None if document is None else change(document)
 
 
-def _drop_enums(document: TypeDocument) -> TypeDocument:
-    """Return a type document, or that of a field, in which no scalar has an enum."""
+def _drop_enums(document: TypeDocument, *, keeps_discriminators: bool) -> TypeDocument:
+    """Return a type document, or that of a field, in which no scalar has an enum.
+
+    A discriminator may keep its own, which says what values its union knows.
+    """
     if isinstance(document, str):
         return document
     # Only a scalar has a member of this name: {"type": "string", "enum": [..]}.
@@ -570,10 +578,16 @@ def _drop_enums(document: TypeDocument) -> TypeDocument:
     for name in ("is", "items", "values"):
         inner = document.get(name)
         if isinstance(inner, dict):
-            changed[name] = _drop_enums(inner)
+            changed[name] = _drop_enums(
+                inner, keeps_discriminators=keeps_discriminators
+            )
     fields: JSONObject = {}
+    unions = as_list(document.get("unions")) if keeps_discriminators else []
+    kept = [as_object(union).get("discriminator") for union in unions]
     for name, field in as_object(document.get("fields")).items():
-        fields[name] = _drop_enums(field) if isinstance(field, dict) else field
+        fields[name] = field
+        if isinstance(field, dict) and name not in kept:
+            fields[name] = _drop_enums(field, keeps_discriminators=keeps_discriminators)
     if fields:
         changed["fields"] = fields
     return changed

@@ -88,7 +88,8 @@ class Definition:
         self.catalog: Catalog = Catalog({}, lambda _name: None)
         if served:
             # Enums are judged with all else that a schema says of values.
-            self.catalog = Catalog.from_crd(evaluated).without_enums()
+            catalog = Catalog.from_crd(evaluated)
+            self.catalog = catalog.without_enums(keeps_discriminators=True)
         ignored = [*map(str, malformed)]
         self.warnings: tuple[str, ...] = tuple(_warnings(spec))
         if settings.overlay:
