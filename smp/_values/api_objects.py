@@ -28,6 +28,11 @@ SHOWN_OF_SECRET: Final = frozenset(
 )
 
 
+def annotations_of(obj: JSONObject) -> JSONObject:
+    """Return the annotations of an object, which may be none."""
+    return as_object(as_object(obj.get("metadata")).get("annotations"))
+
+
 def drop_managed_fields(obj: JSONObject) -> JSONObject:
     """Return an object without the entries of its field managers.
 

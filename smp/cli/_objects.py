@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from smp._values.values import JSONObject, as_object, type_name
+from smp._values.values import JSONObject, type_name
 from smp.cli._errors import CommandFailure
 from smp.cli._identity import Key, ObjectIdentity, identity_of
 from smp.documents import Document
@@ -145,11 +145,6 @@ def label_of(document: Document) -> str:
     if is_object(document):
         return Object.of(document).label
     return f"{document.source}:{document.line}"
-
-
-def annotations_of(obj: JSONObject) -> JSONObject:
-    """Return the annotations of an object, which may be none."""
-    return as_object(as_object(obj.get("metadata")).get("annotations"))
 
 
 class Listing:

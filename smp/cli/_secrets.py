@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeAlias, overload
 
-from smp._values.api_objects import SHOWN_OF_SECRET
+from smp._values.api_objects import SHOWN_OF_SECRET, annotations_of
 from smp._values.last_applied import LAST_APPLIED
 from smp._values.values import JSON, JSONObject, as_object, as_text, same
-from smp.cli._objects import annotations_of
 
 # A section of a Secret and the name of a value in it.
 SecretEntry: TypeAlias = tuple[str, str]

@@ -10,12 +10,12 @@ from typing import Final, NoReturn
 import msgspec
 
 from smp._storage.update import predict_refusals
-from smp._values.api_objects import drop_managed_fields
+from smp._values.api_objects import annotations_of, drop_managed_fields
 from smp._values.last_applied import LAST_APPLIED
 from smp._values.values import JSON, JSONObject, as_object, as_text
 from smp.cli._errors import CommandFailure
 from smp.cli._object_outcomes import ObjectOutcome
-from smp.cli._objects import Object, annotations_of
+from smp.cli._objects import Object
 from smp.cli._options import CommandSettings
 from smp.cli._outcomes import ObjectOperation, change_notes
 from smp.cli._ownership import OwnerChanges

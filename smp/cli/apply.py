@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from smp._values.api_objects import annotations_of
 from smp._values.last_applied import (
     LAST_APPLIED,
     last_applied_configuration,
@@ -26,7 +27,6 @@ from smp.cli._objects import (
     Listing,
     Object,
     ObjectRow,
-    annotations_of,
     rows_of,
 )
 from smp.cli._options import (

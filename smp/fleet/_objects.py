@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 from msgspec import UNSET
 
+from smp._values.api_objects import annotations_of
 from smp._values.last_applied import LAST_APPLIED
 from smp._values.raw import RawJSON
 from smp._values.values import JSONObject, as_object
@@ -113,10 +114,6 @@ def not_an_object(what: str, error: Exception) -> ObjectError:
     return ObjectError(
         f"{what} is not the JSON of an object: {error}", code="invalid-json"
     )
-
-
-def annotations_of(obj: JSONObject) -> JSONObject:
-    return as_object(as_object(obj.get("metadata")).get("annotations"))
 
 
 def drop_annotation(obj: JSONObject) -> JSONObject:

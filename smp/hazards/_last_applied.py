@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from smp._values import codec
+from smp._values.api_objects import annotations_of
 from smp._values.last_applied import (
     LAST_APPLIED,
     configuration_text,
@@ -38,7 +39,7 @@ def last_applied_hazards(
     if live is not None:
         if last_applied is None:
             found.append(hazard("no-last-applied", Path(), "last-applied"))
-        annotations = as_object(as_object(live.get("metadata")).get("annotations"))
+        annotations = annotations_of(live)
         if LAST_APPLIED in annotations:
             text = annotations[LAST_APPLIED]
             found += _compare_annotation(text, last_applied)
@@ -170,7 +171,7 @@ def _is_oversized(modified: JSONObject, live: JSONObject | None, look: Look) -> 
     # Those of others stay beside the one of kubectl.
     others = 0
     for obj in (live or {}, modified):
-        annotations = as_object(as_object(obj.get("metadata")).get("annotations"))
+        annotations = annotations_of(obj)
         for name, value in annotations.items():
             if name != LAST_APPLIED:
                 others += len(name) + len(as_text(value))
@@ -181,7 +182,7 @@ def _is_oversized(modified: JSONObject, live: JSONObject | None, look: Look) -> 
         return True
     together: JSONObject = {}
     for obj in (live or {}, modified):
-        together |= as_object(as_object(obj.get("metadata")).get("annotations"))
+        together |= annotations_of(obj)
     room = MAX_ANNOTATIONS - annotations_size({**together, LAST_APPLIED: ""})
     bare = drop_last_applied(modified)
     # Go escapes <, > and & with five more bytes, U+2028 and U+2029 with three.
