@@ -340,10 +340,15 @@ def iscsi_name(text: str) -> str:
 
 def extended_resource(text: str) -> str:
     """Check the name of an extended resource (Go: IsExtendedResourceName)."""
-    is_native = "/" not in text or "kubernetes.io/" in text
-    if is_native or text.startswith("requests.") or names.label_key(text):
+    if not is_extended_resource(text) or names.label_key(text):
         return "must be a valid extended resource name"
     return ""
+
+
+def is_extended_resource(name: str) -> bool:
+    """Tell whether a resource is one that Kubernetes does not have itself."""
+    is_native = "/" not in name or "kubernetes.io/" in name
+    return not is_native and not name.startswith("requests.")
 
 
 FORMATS: Final[Mapping[str, names.Rule]] = {

@@ -12,6 +12,7 @@ from typing import Final
 
 from smp._values.values import JSON, as_list, as_object, as_text
 from smp.validation._judged import Judged, at, elements
+from smp.validation._value_checks import repeated
 
 # Go: strconv.Atoi, of what may be an index.
 _INDEX: Final = re.compile(r"\+?0*([0-9]{1,18})")
@@ -29,9 +30,7 @@ def exit_codes(judged: Judged) -> None:
     if judged.obj.get("operator") == "In" and 0 in numbers:
         index = codes.index(0)
         judged.invalid(0, "must not be 0 for the In operator", index)
-    for index, code in enumerate(codes):
-        if code in codes[:index]:
-            judged.add("FieldValueDuplicate", "", code, (index,))
+    repeated(judged)
 
 
 def failure_rules(judged: Judged) -> None:

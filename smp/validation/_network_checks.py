@@ -142,7 +142,7 @@ def _problem_of_domain(text: str) -> str:
     return problem
 
 
-def typed_addresses(judged: Judged) -> None:
+def check_typed_addresses(judged: Judged) -> None:
     """Check the addresses of endpoints (Go: discovery validateEndpoints)."""
     type_ = judged.obj.get("addressType")
     for index, endpoint in enumerate(elements(judged)):

@@ -18,6 +18,7 @@ from smp._values.values import (
     printed,
 )
 from smp.paths import Key, Path
+from smp.validation._formats import is_extended_resource
 from smp.validation._judged import (
     Judged,
     elements,
@@ -178,18 +179,12 @@ def whole_amounts(judged: Judged) -> None:
         quantity, text = read_quantity(value), printed(value)
         if quantity is None:
             continue
-        is_counted = name in judged.row.values or _is_extended(name)
+        is_counted = name in judged.row.values or is_extended_resource(name)
         if is_counted and quantity.exponent < 0:
             judged.invalid(text, "must be an integer", Key(name))
         if name.startswith(_HUGE_PAGES) and not _is_of_pages(quantity, name):
             message = f"{text} is not positive integer multiple of {name}"
             judged.invalid(text, message, Key(name))
-
-
-def _is_extended(name: str) -> bool:
-    """Tell whether a resource is an extended one (Go: IsExtendedResourceName)."""
-    is_native = "/" not in name or "kubernetes.io/" in name
-    return not is_native and not name.startswith("requests.")
 
 
 def _is_of_pages(quantity: Quantity, name: str) -> bool:

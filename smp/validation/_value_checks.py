@@ -15,9 +15,10 @@ from smp._values.values import (
     as_list,
     as_object,
     as_text,
+    value_key,
 )
 from smp.paths import Key, Path, Step
-from smp.validation._formats import FORMATS, percent, port_name
+from smp.validation._formats import FORMATS, api_version, percent, port_name
 from smp.validation._judged import (
     Judged,
     at,
@@ -200,11 +201,12 @@ def require_any(judged: Judged) -> None:
 def api_group(judged: Judged) -> None:
     """Require an apiVersion with a group (Go: autoscaling ValidateAPIVersion)."""
     text = as_text(judged.value)
-    # Go: schema.ParseGroupVersion: the version alone is that of the core group.
-    if text.count("/") > 1:
-        judged.invalid(text, f"unexpected GroupVersion string: {text}")
-    elif "/" not in text:
-        judged.invalid(text, judged.row.message)
+    problem = api_version(text)
+    # The version alone is that of the core group.
+    if not problem and "/" not in text:
+        problem = judged.row.message
+    if problem:
+        judged.invalid(text, problem)
 
 
 def any_of(judged: Judged) -> None:
@@ -336,11 +338,13 @@ def check_joined_name(judged: Judged) -> None:
 
 
 def repeated(judged: Judged) -> None:
-    """Refuse a text that is in the list before, as a duplicate."""
-    texts = as_list(judged.value)
-    for index, text in enumerate(texts):
-        if text in texts[:index]:
-            judged.add("FieldValueDuplicate", "", text, (index,))
+    """Refuse what is in the list before, as a duplicate."""
+    seen: set[object] = set()
+    for index, value in enumerate(as_list(judged.value)):
+        key = value_key(value) if isinstance(value, (dict, list)) else value
+        if key in seen:
+            judged.add("FieldValueDuplicate", "", value, (index,))
+        seen.add(key)
 
 
 def unique_together(judged: Judged) -> None:
@@ -375,15 +379,16 @@ def distinct_in(judged: Judged) -> None:
 def repeated_claims(judged: Judged) -> None:
     """Refuse a claim that is named before (Go: validateResourceClaimNames)."""
     whole: set[str] = set()
+    in_part: set[str] = set()
     requests: set[tuple[str, str]] = set()
     for index, claim in enumerate(elements(judged)):
         name, request = as_text(claim.get("name")), as_text(claim.get("request"))
-        is_named = any(name == other for other, _ in requests)
-        if name in whole or (not request and is_named):
+        if name in whole or (not request and name in in_part):
             judged.add("FieldValueDuplicate", "", name, (index,))
         elif request and (name, request) in requests:
             judged.add("FieldValueDuplicate", "", f"{name}/{request}", (index,))
         if request:
+            in_part.add(name)
             requests.add((name, request))
         else:
             whole.add(name)
@@ -411,7 +416,7 @@ def review_selector(judged: Judged) -> None:
         judged.required(message, "requirements")
 
 
-def needs(judged: Judged) -> None:
+def forbid_without_field(judged: Judged) -> None:
     """Forbid a value where the field ``key`` of the object is not set."""
     if as_list(judged.value) and judged.obj.get(judged.row.key) is None:
         judged.add("FieldValueForbidden", judged.row.message)
@@ -425,7 +430,7 @@ def disjoint(judged: Judged) -> None:
             judged.invalid(text, judged.row.message, index)
 
 
-def one_value(judged: Judged) -> None:
+def require_one_node_field_value(judged: Judged) -> None:
     """Require one value, of one field of nodes (Go: ValidateNodeFieldSelector...)."""
     for index, element in enumerate(elements(judged)):
         operator, values = element.get("operator"), as_list(element.get("values"))
@@ -444,7 +449,7 @@ def one_value(judged: Judged) -> None:
             judged.invalid(element.get("key"), message, index, "key")
 
 
-def star_apart(judged: Judged) -> None:
+def refuse_beside_star(judged: Judged) -> None:
     """Refuse what a "*" beside it has already (Go: validateResources)."""
     texts = [as_text(text) for text in as_list(judged.value)]
     whole = [text for text in texts if "/" not in text]
