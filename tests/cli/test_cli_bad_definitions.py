@@ -17,6 +17,7 @@ import pytest
 
 from smp.testing import KubernetesApi
 from tests.support.command import run
+from tests.support.server_definitions import definition_of
 
 _DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _ORDERS: Final = "/apis/example.com/v1/namespaces/default/orders"
@@ -32,19 +33,7 @@ _LOOPS: Final = [
 
 
 def definition(spec: Any) -> dict[str, Any]:
-    schema = {"type": "object", "properties": {"spec": spec}}
-    version = {"name": "v1", "served": True, "storage": True}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "orders.example.com"},
-        "spec": {
-            "group": "example.com",
-            "scope": "Namespaced",
-            "names": {"kind": "Order", "plural": "orders"},
-            "versions": [{**version, "schema": {"openAPIV3Schema": schema}}],
-        },
-    }
+    return definition_of("Order", {"v1": spec})
 
 
 def order(spec: Any) -> dict[str, Any]:

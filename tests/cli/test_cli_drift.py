@@ -33,6 +33,7 @@ from smp.documents import dump_yaml
 from smp.testing import KubernetesApi
 from tests.support.command import Ran, run
 from tests.support.paths import ROOT
+from tests.support.server_definitions import COUNTED_SPEC, definition_of
 
 WANT, LIVE = "want.ndjson", "live.ndjson"
 EMPTY_LIST: JSONObject = {"apiVersion": "v1", "kind": "List", "items": []}
@@ -689,30 +690,7 @@ def order(name: str, count: int, **metadata: str) -> dict[str, Any]:
 
 
 def order_definition() -> dict[str, Any]:
-    spec = {
-        "type": "object",
-        "properties": {"count": {"type": "integer", "maximum": 9}},
-        "x-kubernetes-validations": [{"rule": "self.count != 7", "message": "seven"}],
-    }
-    root = {"type": "object", "properties": {"spec": spec}}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "orders.example.com"},
-        "spec": {
-            "group": "example.com",
-            "scope": "Namespaced",
-            "names": {"kind": "Order", "plural": "orders"},
-            "versions": [
-                {
-                    "name": "v1",
-                    "served": True,
-                    "storage": True,
-                    "schema": {"openAPIV3Schema": root},
-                }
-            ],
-        },
-    }
+    return definition_of("Order", {"v1": COUNTED_SPEC})
 
 
 REFUSED = (

@@ -14,6 +14,7 @@ from smp.errors import ObjectError, SmpError
 from smp.hazards import HazardError
 from smp.managed_fields import ApplyConflictError
 from smp.testing import KubernetesApi
+from tests.support.server_definitions import COUNTED_SPEC, definition_of
 
 
 def writes(api: KubernetesApi) -> list[str]:
@@ -261,29 +262,7 @@ def order(name: str, count: int) -> JSONObject:
 
 
 def definition() -> JSONObject:
-    spec: JSONObject = {
-        "type": "object",
-        "properties": {"count": {"type": "integer", "maximum": 9}},
-        "x-kubernetes-validations": [{"rule": "self.count != 7", "message": "seven"}],
-    }
-    schema: JSONObject = {"type": "object", "properties": {"spec": spec}}
-    version: JSONObject = {
-        "name": "v1",
-        "served": True,
-        "storage": True,
-        "schema": {"openAPIV3Schema": schema},
-    }
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "orders.example.com"},
-        "spec": {
-            "group": "example.com",
-            "scope": "Namespaced",
-            "names": {"kind": "Order", "plural": "orders"},
-            "versions": [version],
-        },
-    }
+    return definition_of("Order", {"v1": COUNTED_SPEC})
 
 
 def test_a_dry_run_knows_what_the_definition_of_the_cluster_refuses(

@@ -24,6 +24,7 @@ from smp.explain import explain_apply
 from smp.fleet import OUTPUT_SCHEMA, Outcome, by_bytes, compare
 from smp.fleet._rows import Rows
 from tests.support.makers.triples import Triple
+from tests.support.server_definitions import definition_of
 
 COUNT: Final = int(os.environ.get("SMP_FLEET_PAIRS", "40"))
 CATALOG: Final = smp.kubernetes()
@@ -195,35 +196,11 @@ def test_the_values_of_secrets_are_masked() -> None:
 
 
 def crd(*versions: tuple[str, str]) -> JSONObject:
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "widgets.example.com"},
-        "spec": {
-            "group": "example.com",
-            "scope": "Namespaced",
-            "names": {"kind": "Widget", "plural": "widgets"},
-            "versions": [
-                {
-                    "name": name,
-                    "served": True,
-                    "storage": name == "v1",
-                    "schema": {
-                        "openAPIV3Schema": {
-                            "type": "object",
-                            "properties": {
-                                "spec": {
-                                    "type": "object",
-                                    "properties": {field: {"type": "integer"}},
-                                }
-                            },
-                        }
-                    },
-                }
-                for name, field in versions
-            ],
-        },
+    specs: JSONObject = {
+        name: {"type": "object", "properties": {field: {"type": "integer"}}}
+        for name, field in versions
     }
+    return definition_of("Widget", specs)
 
 
 def test_versions_of_one_form_are_compared_and_others_are_not() -> None:

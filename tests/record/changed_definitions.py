@@ -14,9 +14,10 @@ import time
 from functools import cache
 from typing import Any, Final
 
-from smp._values.values import JSON, JSONObject
+from smp._values.values import JSONObject
 from tests.support.apiserver import running, version
 from tests.support.paths import DATA
+from tests.support.server_definitions import definition_of
 
 RECORD: Final = DATA / "custom_resources" / "changed_definitions.jsonl"
 DEFINITION: Final = (
@@ -53,29 +54,11 @@ _OF_THE_SERVER: Final = frozenset(
 
 def definition(v1: JSONObject, beta: JSONObject, stored: str = "v1") -> JSONObject:
     """Return the definition with the properties of two versions."""
-    versions: list[JSON] = []
-    for name, properties in (("v1", v1), ("v1beta1", beta)):
-        spec: JSONObject = {"type": "object", "properties": properties}
-        schema: JSONObject = {"type": "object", "properties": {"spec": spec}}
-        versions.append(
-            {
-                "name": name,
-                "served": True,
-                "storage": name == stored,
-                "schema": {"openAPIV3Schema": schema},
-            }
-        )
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "things.example.com"},
-        "spec": {
-            "group": "example.com",
-            "scope": "Cluster",
-            "names": {"plural": "things", "kind": "Thing"},
-            "versions": versions,
-        },
+    specs: JSONObject = {
+        name: {"type": "object", "properties": properties}
+        for name, properties in (("v1", v1), ("v1beta1", beta))
     }
+    return definition_of("Thing", specs, stored=stored, scope="Cluster")
 
 
 def _thing(name: str, version: str = "v1", **spec: Any) -> JSONObject:

@@ -5,6 +5,7 @@ with a few fields more.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 import yaml
@@ -88,27 +89,44 @@ def cron_tab(spec: JSON, **metadata: JSON) -> JSONObject:
     }
 
 
-def with_schema(schema: JSON) -> JSONObject:
-    """Return the definition of a cluster-wide Thing whose spec has a schema."""
-    version: JSONObject = {
-        "name": "v1",
-        "served": True,
-        "storage": True,
-        "schema": {
-            "openAPIV3Schema": {"type": "object", "properties": {"spec": schema}}
-        },
-    }
+def definition_of(
+    kind: str,
+    specs: Mapping[str, JSON],
+    *,
+    stored: str = "v1",
+    scope: str = "Namespaced",
+) -> JSONObject:
+    """Return a definition of a kind, with the schema of its spec for each version."""
+    plural = f"{kind.lower()}s"
+    versions: list[JSON] = []
+    for name, spec in specs.items():
+        root: JSONObject = {"type": "object", "properties": {"spec": spec}}
+        version: JSONObject = {"name": name, "served": True, "storage": name == stored}
+        versions.append({**version, "schema": {"openAPIV3Schema": root}})
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": "things.example.com"},
+        "metadata": {"name": f"{plural}.example.com"},
         "spec": {
             "group": "example.com",
-            "scope": "Cluster",
-            "names": {"plural": "things", "kind": "Thing"},
-            "versions": [version],
+            "scope": scope,
+            "names": {"plural": plural, "kind": kind},
+            "versions": versions,
         },
     }
+
+
+def with_schema(schema: JSON) -> JSONObject:
+    """Return the definition of a cluster-wide Thing whose spec has a schema."""
+    return definition_of("Thing", {"v1": schema}, scope="Cluster")
+
+
+# Of an Order whose spec has a rule in CEL beside its structure.
+COUNTED_SPEC: Final[JSONObject] = {
+    "type": "object",
+    "properties": {"count": {"type": "integer", "maximum": 9}},
+    "x-kubernetes-validations": [{"rule": "self.count != 7", "message": "seven"}],
+}
 
 
 # Where Kubernetes reports errors a definition with one version has its schema,
