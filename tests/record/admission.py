@@ -15,8 +15,6 @@ import time
 from pathlib import Path
 from typing import Final
 
-import httpx
-
 from tests.support import admission
 from tests.support.apiserver import running
 
@@ -30,15 +28,9 @@ def main() -> None:
         running() as server,
         tempfile.TemporaryDirectory() as directory,
         admission.serving(Path(directory)) as webhooks,
-        httpx.Client(
-            base_url=server.url,
-            headers=server.headers,
-            trust_env=False,
-            timeout=60,
-            verify=False,  # noqa: S501 - it listens on loopback only
-        ) as client,
         admission.RECORD.open("w") as file,
     ):
+        client = server.client
         version = client.get("/version").json()["gitVersion"]
         file.write(json.dumps({"server": version}) + "\n")
         for obj in admission.world():

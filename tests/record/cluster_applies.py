@@ -113,18 +113,7 @@ def proxy_of(server: str) -> Iterator[RecordingProxy]:
         with KubernetesApi() as api, recording(api.client("httpx")) as proxy:
             yield proxy
         return
-    with (
-        apiserver.running() as running,
-        httpx.Client(
-            base_url=running.url,
-            headers=running.headers,
-            timeout=60,
-            trust_env=False,
-            # Its certificate is its own, and it listens on loopback only.
-            verify=False,  # noqa: S501
-        ) as client,
-        recording(client) as proxy,
-    ):
+    with apiserver.running() as running, recording(running.client) as proxy:
         yield proxy
 
 

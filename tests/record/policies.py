@@ -105,20 +105,11 @@ def ask(client: httpx.Client, request: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     """Write the record anew."""
     lines: list[dict[str, Any]] = [{"server": version()}]
-    with (
-        running() as server,
-        httpx.Client(
-            base_url=server.url,
-            headers=server.headers,
-            trust_env=False,
-            timeout=60,
-            verify=False,  # noqa: S501 - it listens on loopback only
-        ) as client,
-    ):
-        set_up(client)
+    with running() as server:
+        set_up(server.client)
         time.sleep(_PATIENCE)
         for policy in policies():
-            answers = [ask(client, request) for request in policy["requests"]]
+            answers = [ask(server.client, request) for request in policy["requests"]]
             lines.append({**policy, "answers": answers})
     with lzma.open(FILE, "wt") as file:
         for line in lines:

@@ -20,7 +20,7 @@ import httpx
 
 from smp._values.values import JSON, JSONObject, as_list, as_object
 from tests.record.applies import write
-from tests.record.server_side_apply import client_of, define
+from tests.record.server_side_apply import define
 from tests.support.apiserver import running, version
 from tests.support.makers.requests import (
     NAMESPACE,
@@ -266,7 +266,8 @@ def main() -> None:
     parser.add_argument("--to", type=Path, default=FILE)
     options = parser.parse_args()
     lines: list[JSONObject] = [{"kube-apiserver": version(), "seed": options.seed}]
-    with running() as server, client_of(server.url, server.headers) as client:
+    with running() as server:
+        client = server.client
         client.headers["user-agent"] = USER_AGENT
         lines += recorded(client, options.seed, options.sequences)
     write(options.to, lines)

@@ -30,8 +30,8 @@ _PATIENCE: Final = 100
 def record() -> None:
     """Write the answers again."""
     lines: list[JSONObject] = [{"kube-apiserver": version()}]
-    with running() as server, client_of(server.url, server.headers) as client:
-        lines += recorded(client)
+    with running() as server:
+        lines += recorded(server.client)
     write(RECORDED, lines)
 
 
@@ -69,16 +69,6 @@ def define(client: httpx.Client, definition: dict[str, Any]) -> None:
             time.sleep(0.1)
         else:
             raise TimeoutError(path)
-
-
-def client_of(url: str, headers: dict[str, str]) -> httpx.Client:
-    return httpx.Client(
-        base_url=url,
-        headers=headers,
-        timeout=60,
-        trust_env=False,
-        verify=False,  # noqa: S501  (its own certificate, on loopback)
-    )
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ class ApiServer:
         self.store: Final = store
         self.headers: Final = {"Authorization": f"Bearer {token}"}
         # Its certificate is its own, and it listens on loopback only.
-        self._client = httpx.Client(
+        self.client: Final = httpx.Client(
             base_url=url,
             headers=self.headers,
             timeout=60,
@@ -84,7 +84,7 @@ class ApiServer:
         content_type: str = "application/json",
     ) -> Answer:
         """Send a request, and return the answer."""
-        answer = self._client.request(
+        answer = self.client.request(
             method, path, json=body, headers={"Content-Type": content_type}
         )
         warnings = tuple(answer.headers.get_list("warning"))
@@ -93,7 +93,7 @@ class ApiServer:
     def ready(self) -> bool:
         """Tell whether it serves."""
         try:
-            return self._client.get("/readyz").text == "ok"
+            return self.client.get("/readyz").text == "ok"
         except httpx.HTTPError:
             return False
 
@@ -101,7 +101,7 @@ class ApiServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._client.close()
+        self.client.close()
 
 
 @contextmanager
