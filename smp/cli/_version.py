@@ -15,7 +15,7 @@ def version_line() -> str:
     package = smp.__path__[0]
     # The library that mypyc makes of a module is beside it, and is imported instead.
     libraries = {f"values{suffix}" for suffix in extension_suffixes()}
-    names = {entry.name for entry in os.scandir(package)}
+    names = {entry.name for entry in os.scandir(f"{package}/_values")}
     engine = "interpreted" if names.isdisjoint(libraries) else "compiled"
     bundled = [entry.name for entry in os.scandir(f"{package}/schema/bundled")]
     versions = [name.removesuffix(".types") for name in bundled if ".types" in name]

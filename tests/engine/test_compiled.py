@@ -79,10 +79,12 @@ def tree(
     for name in LINKED:
         (tree / name).symlink_to(ROOT / name)
     (tree / PROOF).write_text(
-        "from smp._values import values\n\n"
+        "from smp._values import values\n"
+        "from smp.cli._version import version_line\n\n"
         "def test_the_engine_is_the_compiled_one():\n"
         f"    assert values.__file__.startswith('{tree}/smp/')\n"
         "    assert values.COMPILED\n"
+        "    assert 'compiled engine' in version_line()\n"
     )
     return tree
 
