@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Annotated, Any, Final, Literal
 
@@ -20,6 +20,7 @@ import anyio
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.server.mcpserver.resources import FunctionResource
+from mcp.server.mcpserver.tools import Tool
 from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field
 
@@ -183,19 +184,21 @@ async def apply(
     return await _run("cluster", "apply", *options, text=text)
 
 
+_READING: Final = (explain, preview, lint, diff, blame, drift)
+
+
 def make_server(*, allow_apply: bool) -> MCPServer:
     """Return the server with its tools and resources, ready to run."""
+    tools = [_make_tool(tool, _READS) for tool in _READING]
+    tools += [_make_tool(apply, _WRITES)] * allow_apply
     server: MCPServer = MCPServer(
         "smp",
         title="Strategic merge patch",
         instructions=_INSTRUCTIONS,
         version=__version__,
+        tools=tools,
         log_level="WARNING",
     )
-    for tool in (explain, preview, lint, diff, blame, drift):
-        server.add_tool(tool, annotations=_READS)
-    if allow_apply:
-        server.add_tool(apply, annotations=_WRITES)
     for kind in _CODES:
         uri = f"smp://{kind}"
         title = f"What the codes of {kind} mean"
@@ -203,6 +206,16 @@ def make_server(*, allow_apply: bool) -> MCPServer:
         server.add_resource(FunctionResource(uri=uri, name=kind, title=title, fn=page))
     server.resource("smp://{kind}/{code}", title="What a code means")(_describe_code)
     return server
+
+
+def _make_tool(function: Callable[..., Any], annotations: ToolAnnotations) -> Tool:
+    """Return the tool of a function, which refuses arguments that it does not have."""
+    tool = Tool.from_function(function, annotations=annotations)
+    # The SDK's model leaves out what it does not know, and would run without it.
+    model = tool.fn_metadata.arg_model
+    model.model_config["extra"] = "forbid"
+    model.model_rebuild(force=True)
+    return tool.model_copy(update={"parameters": model.model_json_schema()})
 
 
 def _name(option: str, values: list[str] | None) -> list[str]:

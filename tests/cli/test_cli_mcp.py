@@ -78,6 +78,8 @@ def list_tools(*options: str) -> dict[str, Any]:
 def test_nothing_can_be_written_but_where_a_flag_allows_it() -> None:
     offered = list_tools()
     assert set(offered) == READING
+    schemas = {name: tool.input_schema for name, tool in offered.items()}
+    assert [name for name in READING if schemas[name]["additionalProperties"]] == []
     assert all(tool.annotations.read_only_hint for tool in offered.values())
     allowed = list_tools("--allow-apply")
     assert set(allowed) == READING | {"apply"}
@@ -163,6 +165,8 @@ def test_bad_arguments_are_errors_with_a_reason() -> None:
         ("lint", {"paths": ["a\0b"]}, "null character"),
         ("preview", {"manifests": ["missing.yaml"], "live": []}, "No such file"),
         ("diff", {"original": "", "modified": ""}, "give ORIGINAL"),
+        ("preview", {**SIDES, "serverSide": True}, "serverSide"),
+        ("drift", {"desired": NEW, "live": LIVE, "path": "spec"}, "path"),
     ]
     results = ask([(name, given) for name, given, _ in rows])
     for (name, _, reason), result in zip(rows, results, strict=True):
