@@ -58,7 +58,7 @@ FOR_EXPERTS: Final = frozenset(
         *("profile", "unknown_fields", "max_bytes", "jobs", "mask_env", "openapi"),
         *("order", "ignore_file", "merge_keys", "unions", "give_up", "skip_conflicts"),
         *("tooling", "prune_allowlist", "applyset", "by_folder", "metrics", "state"),
-        *("feature_gates", "on_conflict", "ratchet", "overlay", "seed", "webhooks"),
+        *("on_conflict", "ratchet", "overlay", "seed", "webhooks"),
         *("runtime_config", "all_fields", "additions", "defaults", "cluster"),
         *("overwrite", "grace_period", "cascade", "kind"),
         *("show_managed_fields", "field_manager", "policies", "kubeconfig"),

@@ -171,7 +171,7 @@ def _options(settings: Settings, kind: Kind, subresource: str, manager: str) -> 
         default = partial(add_schema_defaults, schema=defined.schema)
     return replace(
         STOCK_SERVER,
-        profile=settings.union_profile,
+        profile=settings.profile,
         on_conflict=settings.on_conflict,
         ratchet=settings.ratchet,
         limits=settings.limits,

@@ -88,11 +88,9 @@ class Kinds:
             catalog = catalog.with_overlay(settings.overlay)
             check_kinds(catalog)
         enums = read_published_enums(catalog.version)
-        if not settings.feature_gates.OpenAPIEnums:
-            catalog, enums = catalog.without_enums(), {}
         self.catalog = catalog
         self.schema_settings: SchemaSettings = SchemaSettings(
-            unions=settings.feature_gates.APIUnions,
+            unions=settings.profile != "off",
             overlay=settings.overlay,
             version=self.catalog.version,
         )

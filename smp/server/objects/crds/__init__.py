@@ -12,9 +12,9 @@ from smp.server.objects.crds._definition import (
     DefinedVersion,
     Definition,
     SchemaSettings,
+    accepting_unions,
 )
 from smp.server.objects.crds._status import is_established, set_status
-from smp.server.objects.crds._union_rules import accepting_unions
 
 __all__ = [
     "DefinedVersion",

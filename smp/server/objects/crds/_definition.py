@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -10,24 +11,27 @@ import msgspec
 from smp._values.codec import encode
 from smp._values.values import JSON, JSONObject, as_list, as_object, as_text
 from smp.custom_resources import definition_violations, unchecked
-from smp.errors import SchemaError, bounded
+from smp.errors import SchemaError, UnionError, bounded
 from smp.paths import Path
 from smp.schema.catalog import Catalog
 from smp.schema.model import Loader
 from smp.schema.openapi_writer import REFERENCE_PREFIX
+from smp.schema.rewrite import rewrite
 from smp.schema.sources.crd import to_openapi
 from smp.server.errors import InvalidError, UnknownResourceError, invalid, raise_invalid
 from smp.server.objects.crds._status import complete_names
-from smp.server.objects.crds._union_rules import UNIONS, drop_unions, union_problems
 from smp.server.objects.crds.printer_columns import columns, is_supported
 from smp.server.objects.fields import objects_in, strings_in, value_at
 from smp.server.objects.overlays import add_fitting_rows, check_kinds
 from smp.server.objects.resources import Resource, ScalePaths, api_version
 from smp.server.objects.tables.columns import Column
-from smp.violations import Violation
 
 _KINDS: Final = "x-kubernetes-group-version-kind"
 _LIST_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"
+_UNIONS: Final = "x-kubernetes-unions"
+_JSON_SCHEMA: Final = (
+    "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
+)
 
 
 class DefinedVersion(msgspec.Struct, frozen=True):
@@ -76,12 +80,9 @@ class Definition:
         self.name: str = as_text(value_at(document, ("metadata", "name")))
         spec = as_object(document.get("spec"))
         versions = objects_in(spec.get("versions"))
-        malformed = tuple(_union_problems(document)) if settings.unions else ()
-        evaluated = document
         # KEP-1027, Upgrade / Downgrade Strategy: with the feature off, "any schema
         # markers will appear in the schema, but not do anything".
-        if malformed or not settings.unions:
-            evaluated = drop_unions(document)
+        evaluated = document if settings.unions else _drop_unions(document)
         # A server takes a definition that serves nothing. Objects may be stored in a
         # version that is not served.
         served = [version for version in versions if version.get("served") is True]
@@ -90,7 +91,7 @@ class Definition:
             # Enums are judged with all else that a schema says of values.
             catalog = Catalog.from_crd(evaluated)
             self.catalog = catalog.without_enums(keeps_discriminators=True)
-        ignored = [*map(str, malformed)]
+        ignored: list[str] = []
         self.warnings: tuple[str, ...] = tuple(_warnings(spec))
         if settings.overlay:
             self.catalog, misfits = add_fitting_rows(
@@ -138,10 +139,7 @@ class Definition:
         Raises InvalidError, StatusError and DepthError.
         """
         judged = definition_violations(document, old, written=False)
-        found = [violation for violation in judged if not violation.warning]
-        if settings.unions:
-            found += _union_problems(document)
-        raise_invalid(found)
+        raise_invalid(violation for violation in judged if not violation.warning)
         return cls._checked(document, settings)
 
     @classmethod
@@ -157,7 +155,15 @@ class Definition:
         InvalidError, StatusError and DepthError.
         """
         raise_invalid(definition_violations(document, written=False, rules=False))
-        return cls._checked(document, settings)
+        try:
+            return cls._checked(document, settings)
+        except InvalidError as error:
+            if not settings.unions:
+                raise
+            without = msgspec.structs.replace(settings, unions=False)
+            definition = cls._checked(document, without)
+            definition.ignored += tuple(map(str, error.violations))
+            return definition
 
     @classmethod
     def _checked(cls, document: JSONObject, settings: SchemaSettings) -> Definition:
@@ -166,8 +172,8 @@ class Definition:
             # What is wrong with a type would otherwise be found by a request.
             check_kinds(definition.catalog)
         # The schema follows all rules of Kubernetes, and yet no catalog can be made of
-        # it: list map keys without a list, for example.
-        except SchemaError as error:
+        # it: list map keys without a list, for example, or unions that cannot work.
+        except (SchemaError, UnionError) as error:
             name = value_at(document, ("metadata", "name"))
             path = Path(("spec", "versions"))
             raise InvalidError([invalid(path, name, str(error))]) from None
@@ -180,11 +186,31 @@ class Definition:
         return self._versions[name]
 
 
-def _union_problems(document: JSONObject) -> Iterator[Violation]:
-    versions = objects_in(value_at(document, ("spec", "versions")))
-    for index, version in enumerate(versions):
-        path = Path(("spec", "versions", index, "schema", "openAPIV3Schema"))
-        yield from union_problems(_schema(version), path)
+@lru_cache(maxsize=4)
+def accepting_unions(catalog: Catalog) -> Catalog:
+    """Add unions to the schemas in CustomResourceDefinitions (KEP-1027, OpenAPI).
+
+    Kubernetes has not published the field. It is free-form, as a list on an object and
+    an object on a discriminator are both allowed. The result is kept, so that the types
+    of a catalog are linked once.
+    """
+    if catalog.load(_JSON_SCHEMA) is None:
+        return catalog
+    return catalog.with_overlay({"types": {_JSON_SCHEMA: {"fields": {_UNIONS: "any"}}}})
+
+
+def _drop_unions(document: JSONObject) -> JSONObject:
+    """Return a valid CustomResourceDefinition whose schemas declare no unions."""
+
+    def without(node: JSONObject) -> JSONObject:
+        return {name: value for name, value in node.items() if name != _UNIONS}
+
+    spec = as_object(document.get("spec"))
+    versions: list[JSON] = []
+    for version in objects_in(spec.get("versions")):
+        schema = {"openAPIV3Schema": rewrite(_schema(version), without)}
+        versions.append({**version, "schema": schema})
+    return {**document, "spec": {**spec, "versions": versions}}
 
 
 def _schema(version: JSONObject) -> JSONObject:
@@ -201,9 +227,9 @@ def _add_unions_of_type(schema: JSONObject, document: JSON, load: Loader) -> JSO
     while isinstance(type_, str) and type_.startswith("#"):
         type_ = load(type_[1:])
     parts = as_object(type_)
-    changed = {name: value for name, value in schema.items() if name != UNIONS}
+    changed = {name: value for name, value in schema.items() if name != _UNIONS}
     if parts.get("unions"):
-        changed[UNIONS] = parts["unions"]
+        changed[_UNIONS] = parts["unions"]
     fields = as_object(parts.get("fields"))
     if "properties" in schema:
         properties: JSONObject = {}
