@@ -1,12 +1,14 @@
-"""The live objects of many clusters in one run of ``smp drift``.
+"""The live objects of one cluster, or of many, in a run of ``smp drift``.
 
 Theory of operation. Each context of the configuration of kubectl is a cluster of that
-name. A manifest that names no cluster is for each of them. The objects are listed, by
-the kinds and namespaces of the manifests, in pages: up to ``_CLUSTERS`` clusters at one
-time, each by a thread, with up to ``_LISTS`` lists at one time. What they read goes
-through a short queue to the one that pairs, so that memory does not grow with the
-clusters. A cluster that fails is a gap, and its objects are unreadable; a list that
-fails makes those unreadable that were not read by then.
+name, and a manifest that names no cluster is for each of them; a context that is alone
+answers for whatever cluster a manifest names. The objects are listed, by the kinds and
+namespaces of the manifests, in pages: up to ``_CLUSTERS`` clusters at one time, each by
+a thread, with up to ``_LISTS`` lists at one time. What they read goes through a short
+queue to the one that pairs, so that memory does not grow with the clusters. Each
+cluster says at the end how its custom resources are defined. A cluster that fails is a
+gap, and its objects are unreadable; a list that fails makes those unreadable that were
+not read by then. Who may not list what manifests name is asked for each.
 
 With a state, the pages of a list are kept until its end. The next run goes on behind
 them where the server still knows what the list began with, and otherwise reads it anew.
@@ -16,27 +18,40 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from hashlib import blake2b
 from queue import Full, Queue
 from threading import Event
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
+from msgspec.structs import asdict
 
-from smp._values.values import JSONObject
+from smp._values.codec import encode
+from smp._values.values import JSONObject, as_list, as_object
 from smp.cli._drift_gaps import ReadingGaps
 from smp.cli._drift_increments import Increment
-from smp.cli._drift_live import is_controlled, record_of
 from smp.cli._drift_records import Record
 from smp.cli._drift_state import KeptList
 from smp.cli._errors import CommandFailure, UsageError
+from smp.cli._identity import identity_of
 from smp.cli._inputs import Inputs
-from smp.cli._live import CLUSTER, ignore_unverified, is_cluster
+from smp.cli._live import (
+    CLUSTER,
+    ClusterDefinitions,
+    ignore_unverified,
+    is_cluster,
+    kind_of,
+    overrides_of,
+    read_definitions,
+)
+from smp.cli._options import CommandSettings
+from smp.cluster import ApiError, Cluster
+from smp.cluster.connect import Contexts, client_of_context
+from smp.cluster.plan.listing import ListedPage
+from smp.documents import Document
 from smp.errors import SmpError
-
-if TYPE_CHECKING:
-    from smp.cluster.plan.listing import ListedPage
 
 _CLUSTERS: Final = 16
 _LISTS: Final = 4
@@ -44,6 +59,7 @@ _LISTS: Final = 4
 _WAITING: Final = 64
 _PATIENCE: Final = 0.1
 _DIGEST: Final = 16
+_FORBIDDEN: Final = 403
 # The group and kind of objects, and their namespace.
 _Place: TypeAlias = tuple[str, str, str]
 
@@ -77,7 +93,8 @@ class _Answer(msgspec.Struct):
 
     ``records`` are to be paired; with the first page they are also those that an
     earlier run has read, ``since`` a time. ``page`` is what a later run has to know of
-    the page. Without a list it is the cluster that failed.
+    the page, and ``made`` what a controller has made. Without a list the cluster
+    failed, or these are its definitions.
     """
 
     cluster: str
@@ -85,34 +102,111 @@ class _Answer(msgspec.Struct):
     page: list[Record] = []
     since: str = ""
     error: SmpError | None = None
+    made: list[Record] = []
     list: bytes | None = None
     more: str = ""
     is_first: bool = True
+    definitions: ClusterDefinitions | None = None
+
+
+class ContextClients:
+    """The clients of the contexts that ``--live`` and ``--contexts`` name.
+
+    Several contexts have ``names``; one that is alone has none.
+    """
+
+    def __init__(
+        self, live: tuple[str, ...], globs: tuple[str, ...], settings: CommandSettings
+    ) -> None:
+        """Raise UsageError and ConfigurationError."""
+        ignore_unverified()
+        self.release: str | None = settings.kubernetes
+        self._namespace = settings.namespace
+        self._path = live[0] if live else CLUSTER
+        self._alone: tuple[Any, str] | None = None
+        self.names: list[str] = []
+        kubeconfig = settings.kubeconfig or None
+        overrides = overrides_of(asdict(settings))
+        if globs or len(live) > 1:
+            self._contexts = Contexts(kubeconfig, overrides)
+            self.names = self._named(live, globs)
+        else:
+            context = self._path.partition(":")[2] or settings.context or None
+            self._alone = client_of_context(context, kubeconfig, overrides)
+
+    def _named(self, live: tuple[str, ...], globs: tuple[str, ...]) -> list[str]:
+        """Return the contexts that are named, in order."""
+        found: list[str] = []
+        for side in live:
+            if not is_cluster(side) or side == CLUSTER:
+                raise UsageError("several '--live' are contexts: cluster:CONTEXT")
+            found.append(side.partition(":")[2])
+        for glob in globs:
+            matches = [name for name in self._contexts.names if fnmatchcase(name, glob)]
+            if not matches:
+                raise UsageError(f"no context is called {glob!r}")
+            found += matches
+        return [*dict.fromkeys(found)]
+
+    def fleet(
+        self,
+        inputs: Inputs,
+        gaps: ReadingGaps,
+        increment: Increment | None,
+        *,
+        extra: bool,
+    ) -> LiveFleet:
+        """Return what reads the objects of the clusters."""
+        return LiveFleet(self, inputs, gaps, increment, extra=extra)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether there is one context for all manifests."""
+        return self._alone is not None
+
+    def place(self, name: str) -> str:
+        """Return where the objects of a cluster are read."""
+        return self._path if self.is_alone else f"{CLUSTER}:{name}"
+
+    def label(self, name: str) -> str:
+        """Return the cluster for a reader."""
+        return self._path if self.is_alone else f"context {name}"
+
+    def cluster(self, name: str) -> tuple[Cluster, str]:
+        """Return a cluster, and the address of its server.
+
+        Raises ConfigurationError.
+        """
+        client, namespace = self._alone or self._contexts.client(name)
+        namespace = self._namespace or namespace
+        cluster = Cluster(client, namespace=namespace, parallel=_LISTS)
+        return cluster, client.configuration.host
 
 
 class LiveFleet:
-    """The live objects of the clusters of contexts."""
+    """The live objects of the clusters of contexts.
+
+    ``definitions`` are those of the custom resources of each cluster, and ``notices``
+    what a reader should know, when all was read.
+    """
 
     def __init__(
         self,
-        contexts: list[str],
+        clients: ContextClients,
         inputs: Inputs,
         gaps: ReadingGaps,
         increment: Increment | None,
         *,
         extra: bool,
     ) -> None:
-        from smp.cluster.connect import Contexts  # noqa: PLC0415  # 150 ms; most runs read files
-
-        ignore_unverified()
-        self._contexts = Contexts()
-        self._names = contexts
+        self._clients = clients
+        self._names = {*clients.names}
         self._inputs = inputs
         self._gaps = gaps
         self._increment = increment
         self._extra = extra
-        # The lists that were continued, for a reader.
-        self.continued: list[str] = []
+        self.notices: list[str] = []
+        self.definitions: dict[str, list[JSONObject]] = {}
         self._shared = _Wanted()
         self._wanted: dict[str, _Wanted] = {}
         self._queue: Queue[_Answer | None] = Queue(_WAITING)
@@ -121,21 +215,47 @@ class LiveFleet:
     def of_each(self, wanted: Iterator[Record]) -> Iterator[Record]:
         """Yield each manifest for its cluster, or for all."""
         for record in wanted:
-            if record.cluster:
+            if record.cluster or self._clients.is_alone:
                 self._wanted.setdefault(record.cluster, _Wanted()).add(record)
                 yield record
                 continue
             self._shared.add(record)
-            for name in self._names:
+            for name in self._clients.names:
                 yield msgspec.structs.replace(record, cluster=name)
+
+    def applied(
+        self, selector: str, *, is_everywhere: bool
+    ) -> Iterator[tuple[Record, Record]]:
+        """Read what was applied in a namespace, or in all: its configuration, and it.
+
+        Raises ApiError.
+        """
+        cluster, _ = self._clients.cluster("")
+        namespace = "" if is_everywhere else None
+        drifts = cluster.drift(namespace=namespace, selector=selector)
+        met = [kind_of(found.item.object) for found in drifts]
+        self._define("", read_definitions(cluster, met, self._clients.release))
+        path = self._clients.place("")
+        for found in drifts:
+            if found.live is not None and found.error is None:
+                self._gaps.hear("")
+                yield (
+                    record_of(found.item.object, "", f"{path}: last-applied"),
+                    record_of(found.live, "", path),
+                )
+
+    def _define(self, name: str, definitions: ClusterDefinitions) -> None:
+        self.definitions[name] = definitions.found
+        self.notices += definitions.warnings
 
     def records(self) -> Generator[Record, None, None]:
         """Yield the live objects of all clusters, as they come."""
-        with ThreadPoolExecutor(min(_CLUSTERS, len(self._names))) as threads:
+        names = [*self._wanted] if self._clients.is_alone else self._clients.names
+        with ThreadPoolExecutor(_CLUSTERS) as threads:
             try:
-                for name in self._names:
+                for name in names:
                     threads.submit(self._read, name)
-                left = len(self._names)
+                left = len(names)
                 while left:
                     answer = self._queue.get()
                     if answer is None:
@@ -148,22 +268,30 @@ class LiveFleet:
                 threads.shutdown(wait=False, cancel_futures=True)
 
     def _taken(self, answer: _Answer) -> Iterator[Record]:
+        name = answer.cluster
+        if answer.definitions is not None:
+            self._define(name, answer.definitions)
+            return
         if answer.error is not None:
-            failure = CommandFailure(answer.error, None, f"context {answer.cluster}")
+            failure = CommandFailure(answer.error, None, self._clients.label(name))
             self._inputs.problems.append(failure)
         if answer.list is None:
-            self._gaps.add(answer.cluster, str(answer.error), is_desired=False)
+            self._gaps.add(name, str(answer.error), is_desired=False)
             return
-        self._gaps.hear(answer.cluster)
+        self._gaps.hear(name)
         if answer.error is not None and self._extra:
-            self._gaps.add_of_extra(answer.cluster, str(answer.error))
+            self._gaps.add_of_extra(name, str(answer.error))
         if self._increment is not None and answer.error is None:
             page = KeptList("", answer.more, answer.page)
             self._increment.keep_page(answer.list, page, is_first=answer.is_first)
         if answer.since:
-            self.continued.append(
-                f"{answer.cluster}: a list goes on that was begun at {answer.since}"
+            place = self._clients.place(name)
+            self.notices.append(
+                f"{place}: a list goes on that was begun at {answer.since}"
             )
+        for record in answer.made:
+            reason = f"{record.label}: a controller made it"
+            self._inputs.skipped.append((Document(None, record.place, 0), reason))
         yield from answer.records
 
     def _put(self, answer: _Answer | None) -> None:
@@ -191,22 +319,19 @@ class LiveFleet:
             self._put(None)
 
     def _answers(self, name: str) -> Iterator[_Answer]:
-        from smp.cluster import Cluster  # noqa: PLC0415  # as above
-
-        client, namespace = self._contexts.client(name)
-        cluster = Cluster(client, namespace=namespace, parallel=_LISTS)
-        places = self._shared.within(namespace)
-        own = self._wanted.get(name, _Wanted()).within(namespace)
+        cluster, server = self._clients.cluster(name)
+        places = self._shared.within(cluster.namespace)
+        own = self._wanted.get(name, _Wanted()).within(cluster.namespace)
         for place, (version, names) in own.items():
             known = places.get(place, (version, set()))
             places[place] = known[0], known[1] | names
+        origin = name, self._clients.place(name), server
         lists = {
-            place: _ListReading(name, place, version, names, extra=self._extra)
+            place: _ListReading(origin, place, version, names, extra=self._extra)
             for place, (version, names) in places.items()
         }
         after: dict[_Place, str] = {}
         for place, each in lists.items():
-            each.server = client.configuration.host
             if self._increment is not None:
                 each.earlier = self._increment.kept_list(each.key)
             if each.earlier is not None:
@@ -215,7 +340,11 @@ class LiveFleet:
         # Those of the whole cluster are listed for each namespace.
         seen: set[tuple[str, ...]] = set()
         for page in cluster.list_each(kinds, after=after):
-            yield lists[page.place].answer(page, seen)
+            reading = lists[page.place]
+            yield reading.answer(reading.allowed(page, cluster), seen)
+        met = [(version, kind) for (_, kind, _), version in kinds.items()]
+        definitions = read_definitions(cluster, met, self._clients.release)
+        yield _Answer(name, definitions=definitions)
 
 
 class _ListReading:
@@ -223,21 +352,20 @@ class _ListReading:
 
     def __init__(
         self,
-        cluster: str,
+        origin: tuple[str, str, str],
         place: _Place,
         api_version: str,
         names: set[str],
         *,
         extra: bool,
     ) -> None:
-        self._cluster = cluster
+        # A cluster that is made anew may have the name of another one.
+        self._cluster, self._source, self._server = origin
         self._place = place
         self._api_version = api_version
         self._left = {*names}
         self._names = names
         self._extra = extra
-        # The address of the cluster: one made anew may have the name of another one.
-        self.server = ""
         # What an earlier run has read, until it is known whether that counts.
         self.earlier: KeptList | None = None
 
@@ -245,7 +373,7 @@ class _ListReading:
     def key(self) -> bytes:
         """What the list, and what is read of it, is known by from run to run."""
         facts = (self._cluster, self._place, self._api_version, sorted(self._names))
-        encoded = msgspec.json.encode((*facts, self._extra, self.server))
+        encoded = msgspec.json.encode((*facts, self._extra, self._server))
         return blake2b(encoded, digest_size=_DIGEST).digest()
 
     def answer(self, page: ListedPage, seen: set[tuple[str, ...]]) -> _Answer:
@@ -253,11 +381,13 @@ class _ListReading:
         earlier, self.earlier = self.earlier, None
         if earlier is None or page.is_first or page.error is not None:
             earlier = KeptList("", "", [])
-        found = [
-            record_of(live, self._cluster, f"{CLUSTER}:{self._cluster}")
-            for live in page.objects
-            if _is_named(live, self._names) or (self._extra and not is_controlled(live))
-        ]
+        found, made = list[Record](), list[Record]()
+        for live in page.objects:
+            if _is_named(live, self._names):
+                found.append(self._record_of(live))
+            elif self._extra:
+                of_controller = is_controlled(live)
+                (made if of_controller else found).append(self._record_of(live))
         new: list[Record] = []
         for record in (*earlier.records, *found):
             if _key(record) not in seen:
@@ -273,10 +403,30 @@ class _ListReading:
             found,
             earlier.since,
             page.error,
+            [record for record in made if _key(record) not in seen],
             self.key,
             page.more,
             page.is_first,
         )
+
+    def allowed(self, page: ListedPage, cluster: Cluster) -> ListedPage:
+        """Return a page; where no list is allowed, with what may be read one by one."""
+        error = page.error
+        if self._extra or not isinstance(error, ApiError) or error.status != _FORBIDDEN:
+            return page
+        _group, kind, namespace = self._place
+        head = {"apiVersion": self._api_version, "kind": kind}
+        wanted = [
+            {**head, "metadata": {"name": name, "namespace": namespace}}
+            for name in sorted(self._names)
+        ]
+        with suppress(SmpError):
+            found = cluster.get_all(wanted)
+            return ListedPage(page.place, [live for live in found if live is not None])
+        return page
+
+    def _record_of(self, live: JSONObject) -> Record:
+        return record_of(live, self._cluster, self._source)
 
     def _unknown(self, name: str, error: SmpError) -> Record:
         """Return what stands for the live object of a manifest that was not read."""
@@ -302,25 +452,22 @@ def _is_named(live: JSONObject, names: set[str]) -> bool:
     return isinstance(metadata, dict) and metadata.get("name") in names
 
 
-def contexts_of(live: tuple[str, ...], globs: tuple[str, ...]) -> list[str]:
-    """Return the contexts that are named, in order; none where one side is read.
+def is_controlled(live: JSONObject) -> bool:
+    """Tell whether a controller has made an object."""
+    owners = as_object(live.get("metadata")).get("ownerReferences")
+    # Go: metav1.GetControllerOf.
+    return any(as_object(owner).get("controller") is True for owner in as_list(owners))
 
-    Raises UsageError and ConfigurationError.
-    """
-    if not globs and len(live) <= 1:
-        return []
-    found: list[str] = []
-    for side in live:
-        if not is_cluster(side) or side == CLUSTER:
-            raise UsageError("several '--live' are contexts: cluster:CONTEXT")
-        found.append(side.partition(":")[2])
-    if globs:
-        from smp.cluster.connect import Contexts  # noqa: PLC0415  # as above
 
-        names = Contexts().names
-        for glob in globs:
-            matches = [name for name in names if fnmatchcase(name, glob)]
-            if not matches:
-                raise UsageError(f"no context is called {glob!r}")
-            found += matches
-    return [*dict.fromkeys(found)]
+def record_of(live: JSONObject, cluster: str, place: str) -> Record:
+    """Return a live object of a cluster."""
+    identity = identity_of(live)
+    return Record(
+        cluster,
+        identity.api_version,
+        identity.kind,
+        identity.namespace,
+        identity.name,
+        encode(live),
+        place,
+    )

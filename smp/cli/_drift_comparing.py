@@ -13,9 +13,10 @@ at what has changed.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from hashlib import blake2b
+from itertools import groupby
 from types import ModuleType
 from typing import Any, Final, TypeAlias
 
@@ -27,7 +28,8 @@ from smp.cli._drift_documents import read_only
 from smp.cli._drift_pairs import ObjectPair, PairedPart, Skipped, by_size
 from smp.cli._drift_records import Granule, Record, RecordPart
 from smp.comparison import Rules
-from smp.errors import SmpError
+from smp.custom_resources import unchecked
+from smp.errors import SmpError, UnknownKindError
 from smp.schema.catalog import Catalog
 
 _DIGEST: Final = 16
@@ -190,7 +192,9 @@ class Comparer:
         additions: bool = False,
         all_rows: bool = False,
     ) -> None:
-        self.catalog: Catalog = catalog
+        self._catalog = catalog
+        # The definitions of clusters as catalogs, and as hashes.
+        self._catalogs: dict[str, tuple[Catalog, bytes]] = {}
         self._rules = rules
         self._show_secrets = show_secrets
         self._additions = additions
@@ -198,6 +202,30 @@ class Comparer:
         self.state: str = ""
         self.last: int = 0
         self.salt: bytes = b""
+
+    def define(self, cluster: str, catalog: Catalog, digest: bytes) -> None:
+        """Judge the objects of a cluster by a catalog, which a hash stands for."""
+        self._catalogs[cluster] = catalog, digest
+
+    def _catalog_of(self, pair: ObjectPair) -> Catalog:
+        return self._catalogs.get(pair.record.cluster, (self._catalog, b""))[0]
+
+    def _salt_of(self, pair: ObjectPair) -> bytes:
+        known = self._catalogs.get(pair.record.cluster)
+        return self.salt if known is None else self.salt + known[1]
+
+    def unchecked(self, kinds: Iterable[tuple[str, str]]) -> Iterator[str]:
+        """Yield what cannot be checked of the definitions of some kinds, in order."""
+        catalogs = [self._catalog, *(each for each, _ in self._catalogs.values())]
+        texts: dict[str, None] = {}
+        for api_version, kind in sorted(kinds):
+            for catalog in catalogs:
+                with suppress(UnknownKindError):
+                    schema = catalog.schema(api_version, kind)
+                    missing = schema.structural and unchecked(schema.structural)
+                    if missing:
+                        texts[f"{api_version} {kind}: {missing}"] = None
+        yield from texts
 
     def compare(self, part: PairedPart) -> Found:
         """Pair the objects of a part, and compare them."""
@@ -222,7 +250,7 @@ class Comparer:
         self, pairs: list[ObjectPair], found: Found
     ) -> list[DriftRow]:
         """Return the rows of pairs; what is known of one is not found out again."""
-        digests = [digest_of(pair, self.salt) for pair in pairs]
+        digests = [digest_of(pair, self._salt_of(pair)) for pair in pairs]
         rows: list[DriftRow | None] = []
         known = find_known_rows(self.state, digests)
         for pair, digest in zip(pairs, digests, strict=True):
@@ -259,33 +287,38 @@ class Comparer:
 
     def _compared(self, pairs: list[ObjectPair]) -> Iterator[DriftRow]:
         """Compare pairs in batches of about some bytes."""
+        for _, alike in groupby(pairs, key=lambda pair: id(self._catalog_of(pair))):
+            for batch in by_size(alike, _BATCH):
+                yield from self._compared_batch(batch)
+
+    def _compared_batch(self, batch: list[ObjectPair]) -> Iterator[DriftRow]:
+        """Compare pairs of one catalog, as many as fit into memory."""
         import pyarrow as pa  # noqa: PLC0415  # an extra
 
-        for batch in by_size(pairs, _BATCH):
-            columns: dict[str, list[Any]] = {
-                "desired": [_text(pair, pair.desired) for pair in batch],
-                "live": [_text(pair, pair.live) for pair in batch],
-                "last_applied": [pair.last_applied for pair in batch],
-            }
-            types = dict.fromkeys(columns, pa.large_binary())
-            for name in ("cluster", "group", "version", "kind", "namespace", "name"):
-                # The rows of the output have them from the pairs.
-                columns[name] = [None] * len(batch)
-                types[name] = pa.string()
-            # What has the name of its cluster in labels is known under any.
-            columns["cluster"] = [pair.record.cluster for pair in batch]
-            compared = load_fleet().compare(
-                pa.RecordBatch.from_pydict(columns, pa.schema(types.items())),
-                catalog=self.catalog,
-                rules=self._rules,
-                show_secrets=self._show_secrets,
-                additions=self._additions,
+        columns: dict[str, list[Any]] = {
+            "desired": [_text(pair, pair.desired) for pair in batch],
+            "live": [_text(pair, pair.live) for pair in batch],
+            "last_applied": [pair.last_applied for pair in batch],
+        }
+        types = dict.fromkeys(columns, pa.large_binary())
+        for name in ("cluster", "group", "version", "kind", "namespace", "name"):
+            # The rows of the output have them from the pairs.
+            columns[name] = [None] * len(batch)
+            types[name] = pa.string()
+        # What has the name of its cluster in labels is known under any.
+        columns["cluster"] = [pair.record.cluster for pair in batch]
+        compared = load_fleet().compare(
+            pa.RecordBatch.from_pydict(columns, pa.schema(types.items())),
+            catalog=self._catalog_of(batch[0]),
+            rules=self._rules,
+            show_secrets=self._show_secrets,
+            additions=self._additions,
+        )
+        for pair, values in zip(batch, compared.to_pylist(), strict=True):
+            # Without both texts the row is unreadable.
+            yield _row(
+                pair, {**values, **({"error": pair.error} if pair.error else {})}
             )
-            for pair, values in zip(batch, compared.to_pylist(), strict=True):
-                # Without both texts the row is unreadable.
-                yield _row(
-                    pair, {**values, **({"error": pair.error} if pair.error else {})}
-                )
 
 
 _RESULT: Final = (

@@ -19,18 +19,16 @@ from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from hashlib import blake2b
-from itertools import islice
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from smp.cli._drift_clusters import LiveFleet, contexts_of
+from smp._values.values import JSONObject
 from smp.cli._drift_comparing import LARGE, Comparer, Found, load_fleet
 from smp.cli._drift_documents import DocumentTable
 from smp.cli._drift_files import FleetInputs
 from smp.cli._drift_gaps import ReadingGaps
 from smp.cli._drift_increments import Increment
-from smp.cli._drift_live import LiveCluster
 from smp.cli._drift_pairs import PairedPart, Parts
 from smp.cli._drift_parsing import RecordReader
 from smp.cli._drift_reading import (
@@ -51,9 +49,11 @@ from smp.cli._live import CLUSTER, is_cluster
 from smp.cli._options import CommandSettings, Schemas
 from smp.cli._workers import WorkerPool
 from smp.errors import SmpError
+from smp.schema.catalog import Catalog
 
-# Manifests whose live objects are asked for at a time.
-_ASKED: Final = 100
+if TYPE_CHECKING:
+    from smp.cli._drift_clusters import ContextClients
+
 _DIGEST: Final = 16
 # So many objects are read before what takes no part is named.
 _NAMED: Final = 1000
@@ -117,38 +117,36 @@ class DriftSides(msgspec.Struct, frozen=True):
     """What a run reads: both sides, and how objects get their clusters."""
 
     paths: tuple[str, ...]
-    live: str
-    contexts: list[str]
     cluster: str
     by_folder: bool
     extra: bool
     # Whether what was applied is looked for in all namespaces.
-    is_everywhere: bool = False
+    is_everywhere: bool
+    live: str = ""
+    # Those of a live cluster, or of several ones.
+    clients: ContextClients | None = None
 
-    @classmethod
-    def of(
-        cls,
-        paths: tuple[str, ...],
-        live: tuple[str, ...],
-        globs: tuple[str, ...],
-        cluster: str,
-        *,
-        by_folder: bool,
-        extra: bool,
+    def connect(
+        self, live: tuple[str, ...], globs: tuple[str, ...], settings: CommandSettings
     ) -> DriftSides:
-        """Return what options ask for. Raises UsageError and ConfigurationError."""
-        contexts = contexts_of(live, globs)
-        if not (live or contexts):
+        """Return the sides with what is live. Raises UsageError, ConfigurationError."""
+        if not (live or globs):
             raise UsageError("give manifests, -f FILE, and '--live'")
+        is_fleet = bool(globs) or len(live) > 1
         # A live object says what was applied last to it.
-        if not paths and (contexts or not is_cluster(live[0])):
+        if not self.paths and (is_fleet or not is_cluster(live[0])):
             raise UsageError("give manifests: only --live cluster can be without")
-        # Several contexts are read together, and named by their rows.
-        side = CLUSTER if contexts else live[0]
-        require_sides(paths, side)
-        if extra and not is_cluster(side):
-            raise UsageError("'--extra' is for '--live cluster': a file has all it has")
-        return cls(paths, side, contexts, cluster, by_folder, extra)
+        side = CLUSTER if is_fleet else live[0]
+        require_sides(self.paths, side)
+        if not is_cluster(side):
+            if self.extra:
+                reason = "'--extra' is for '--live cluster': a file has all it has"
+                raise UsageError(reason)
+            return msgspec.structs.replace(self, live=side)
+        from smp.cli._drift_clusters import ContextClients  # noqa: PLC0415  # 150 ms; most runs read files
+
+        clients = ContextClients(live, globs, settings)
+        return msgspec.structs.replace(self, live=side, clients=clients)
 
 
 class FleetReader:
@@ -172,7 +170,6 @@ class FleetReader:
         if increment is not None:
             state = increment.state
             workers.worker.know(state.path, state.last, increment.salt)
-        # Processes get the definitions of a cluster, which are known at the end.
         self._may_start = True
 
     def read(
@@ -184,51 +181,46 @@ class FleetReader:
             for path in sides.paths
             for file in self._files(sides, path, is_desired=True)
         ]
-        if not (sides.contexts or is_cluster(sides.live)):
+        if sides.clients is None:
             live = self._files(sides, sides.live, is_desired=False)
             self._read_files([*desired, *live])
             return
-        wanted = self._manifests(desired)
-        # A cluster has many objects that no manifest is about.
-        if sides.contexts:
-            fleet = LiveFleet(
-                sides.contexts,
-                self._inputs,
-                self._gaps,
-                self._increment,
-                extra=sides.extra,
-            )
-            self._add(fleet.of_each(wanted), is_desired=True)
+        # Processes get the definitions of clusters, which are known at the end.
+        self._may_start = False
+        fleet = sides.clients.fleet(
+            self._inputs, self._gaps, self._increment, extra=sides.extra
+        )
+        if sides.paths:
+            self._add(fleet.of_each(self._manifests(desired)), is_desired=True)
             with closing(fleet.records()) as found:
                 self._add(found, is_desired=False)
-            self._notices.say(fleet.continued)
-            return
-        # What is live is asked for where a manifest says that there is something.
-        self._may_start = False
-        source = LiveCluster(sides.live, self._inputs, self._gaps, settings)
-        if not sides.paths:
-            for pair in source.applied(
+        else:
+            for pair in fleet.applied(
                 settings.selector, is_everywhere=sides.is_everywhere
             ):
                 for is_desired, record in zip((True, False), pair, strict=True):
                     self._add([record], is_desired=is_desired)
-        while some := [*islice(wanted, _ASKED)]:
-            self._add(source.of(some), is_desired=False)
-            self._add(some, is_desired=True)
-        if sides.extra:
-            self._add(source.others(), is_desired=False)
-        self._take_definitions(schemas)
+        self._notices.say(fleet.notices)
+        self._take_definitions(fleet.definitions, schemas)
 
-    def _take_definitions(self, schemas: Schemas) -> None:
-        """Judge by the definitions of the cluster, which were read with its objects."""
+    def _take_definitions(
+        self, definitions: dict[str, list[JSONObject]], schemas: Schemas
+    ) -> None:
+        """Judge the objects of each cluster by the definitions that it has."""
         comparer = self._workers.worker.comparer
+        catalogs: dict[bytes, Catalog] = {}
         hashed = blake2b(comparer.salt, digest_size=_DIGEST)
-        for entry in self._inputs.definitions:
-            hashed.update(self._inputs.data_of(entry))
-        comparer.salt = hashed.digest()
+        for cluster, found in sorted(definitions.items()):
+            if not found:
+                continue
+            digest = blake2b(msgspec.json.encode(found), digest_size=_DIGEST).digest()
+            # Most clusters of a fleet have the same ones.
+            if digest not in catalogs:
+                catalogs[digest] = schemas.catalog_with(found)
+            comparer.define(cluster, catalogs[digest], digest)
+            hashed.update(msgspec.json.encode(cluster) + digest)
         if self._increment is not None:
-            self._increment.depend_on(comparer.salt)
-        comparer.catalog = schemas.catalog_with_inputs
+            self._increment.depend_on(hashed.digest())
         self._may_start = True
         self._expect()
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 from msgspec.structs import asdict
 
 from smp._values.api_objects import drop_managed_fields
@@ -22,6 +23,7 @@ from smp.schema.catalog import kubernetes
 
 if TYPE_CHECKING:
     from smp.cluster import Cluster
+    from smp.cluster.connect import ConnectionOverrides
 
 
 def connect(asked: Mapping[str, Any], context: str = "", **keywords: Any) -> Cluster:
@@ -29,20 +31,23 @@ def connect(asked: Mapping[str, Any], context: str = "", **keywords: Any) -> Clu
 
     Raises ConfigurationError.
     """
-    # 150 ms; most runs read files.
-    from smp.cluster import Cluster  # noqa: PLC0415
-    from smp.cluster.connect import ConnectionOverrides  # noqa: PLC0415
+    from smp.cluster import Cluster  # noqa: PLC0415  # 150 ms; most runs read files
 
     ignore_unverified()
-    overrides = ConnectionOverrides(
-        **{name: asked[name] for name in ConnectionOverrides.__struct_fields__}
-    )
     return Cluster.connect(
         context or asked["context"] or None,
         kubeconfig=asked["kubeconfig"] or None,
-        overrides=overrides,
+        overrides=overrides_of(asked),
         **keywords,
     )
+
+
+def overrides_of(asked: Mapping[str, Any]) -> ConnectionOverrides:
+    """Return what options say in place of the configuration of kubectl."""
+    from smp.cluster.connect import ConnectionOverrides  # noqa: PLC0415  # as above
+
+    names = ConnectionOverrides.__struct_fields__
+    return ConnectionOverrides(**{name: asked[name] for name in names})
 
 
 def ignore_unverified() -> None:
@@ -131,14 +136,23 @@ def live_objects(
     connected = connect(asdict(settings), context, **keywords)
     found: dict[int, Entry] = {}
     lives = connected.get_all([*objects.values()])
-    read_definitions(connected, objects.values(), inputs, settings)
+    defined = read_definitions(
+        connected, map(kind_of, objects.values()), settings.kubernetes
+    )
+    for warning in defined.warnings:
+        report(printable(f"smp: {warning}"))
+    # One among the manifests is what the cluster will have: the last one counts.
+    inputs.definitions[:0] = [_entry_of(found, "") for found in defined.found]
     for number, obj in zip(objects, lives, strict=True):
         if obj is not None:
             live = obj if has_managers else drop_managed_fields(obj)
-            data = dump_json(live).encode()
-            source = f"the {cluster}"
-            found[number] = Entry(identity_of(live), source, 1, 0, len(data), data)
+            found[number] = _entry_of(live, f"the {cluster}")
     return found
+
+
+def _entry_of(obj: JSONObject, source: str) -> Entry:
+    data = dump_json(obj).encode()
+    return Entry(identity_of(obj), source, 1, 0, len(data), data)
 
 
 def kind_of(obj: JSONObject) -> tuple[str, str]:
@@ -146,31 +160,32 @@ def kind_of(obj: JSONObject) -> tuple[str, str]:
     return as_text(obj.get("apiVersion")), as_text(obj.get("kind"))
 
 
+class ClusterDefinitions(msgspec.Struct, frozen=True):
+    """The definitions of kinds that a cluster has, and what a reader should know."""
+
+    found: list[JSONObject]
+    warnings: list[str]
+
+
 def read_definitions(
-    cluster: Cluster,
-    objects: Iterable[JSONObject],
-    inputs: Inputs,
-    settings: CommandSettings,
-) -> None:
+    cluster: Cluster, kinds: Iterable[tuple[str, str]], release: str | None
+) -> ClusterDefinitions:
     """Read the definitions of custom resources from their cluster.
 
-    They count as definitions among the inputs do. What cannot be read is a warning.
+    ``kinds`` are apiVersion and kind; those of a ``release`` of Kubernetes have none.
+    What cannot be read is a warning.
     """
-    kinds = dict.fromkeys(map(kind_of, objects))
-    bundled = frozenset(kubernetes(settings.kubernetes).kinds())
-    custom = [place for place in kinds if place not in bundled]
-    entries: list[Entry] = []
+    bundled = frozenset(kubernetes(release).kinds())
+    custom = [place for place in dict.fromkeys(kinds) if place not in bundled]
+    defined = ClusterDefinitions([], [])
     for place, found in cluster.definitions(custom).items() if custom else ():
-        if isinstance(found, SmpError):
-            # A kind that the cluster lacks is told where its objects are read.
-            if found.code != "no-kind-match":
-                text = f"{' '.join(place)}: its definition cannot be read: {found}"
-                report(printable(f"smp: warning: {text}"))
-            continue
-        data = dump_json(found).encode()
-        entries.append(Entry(identity_of(found), "", 1, 0, len(data), data))
-    # One among the manifests is what the cluster will have: the last one counts.
-    inputs.definitions[:0] = entries
+        if not isinstance(found, SmpError):
+            defined.found.append(found)
+        # A kind that the cluster lacks is told where its objects are read.
+        elif found.code != "no-kind-match":
+            text = f"{' '.join(place)}: its definition cannot be read: {found}"
+            defined.warnings.append(f"warning: {text}")
+    return defined
 
 
 def in_place_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Final, Literal, TypeAlias
 
@@ -256,13 +256,12 @@ class Schemas:
             self._unchecked[kind] = f"{kind}: {missing}" if missing else ""
         return self._unchecked[kind]
 
-    def unchecked_in(self, kinds: Iterable[tuple[str, str]]) -> Iterator[str]:
-        """Yield what cannot be checked of the definitions of some kinds, in order."""
-        for api_version, kind in sorted(kinds):
-            with suppress(UnknownKindError):
-                schema = self.catalog_with_inputs.schema(api_version, kind)
-                if text := self.unchecked_of(schema):
-                    yield text
+    def catalog_with(self, definitions: Iterable[JSONObject]) -> Catalog:
+        """Return the catalog with definitions that are those of a cluster."""
+        documents = [Document(each, "", 1) for each in definitions]
+        described = Definitions().catalog_of(documents, [])
+        # The last catalog wins: what an option describes keeps that description.
+        return described.merged(self.catalog)
 
     def of(self, obj: Object) -> Schema:
         """Return the schema of an object.

@@ -87,13 +87,12 @@ def run_drift(  # noqa: PLR0913  # its options
     namespace with what was applied last to it. With --git each path has the commit that
     last set it in the manifest.
     """
-    sides = DriftSides.of(
-        paths, live, contexts, cluster, by_folder=by_folder, extra=extra
-    )
-    sides = msgspec.structs.replace(sides, is_everywhere=all_namespaces)
+    _require_pyarrow()
+    sides = DriftSides(
+        paths, cluster, by_folder, extra, is_everywhere=all_namespaces
+    ).connect(live, contexts, settings)
     if paths and (settings.selector or all_namespaces):
         raise UsageError("-l and -A choose live objects where no manifests are given")
-    _require_pyarrow()
     inputs = FleetInputs(settings.max_bytes, settings.exclude)
     rules = read_rule_files(settings, inputs)
     today = date.today()  # noqa: DTZ011  # that of the reader
@@ -141,7 +140,7 @@ def run_drift(  # noqa: PLR0913  # its options
             if increment is not None:
                 increment.state.close()
         notices.tell_interruption()
-        unchecked = schemas.unchecked_in(totals.judged)
+        unchecked = comparer.unchecked(totals.judged)
         notices.say(f"warning: {text}" for text in unchecked)
         # Where it was interrupted, the process ends here.
         return notices.end()

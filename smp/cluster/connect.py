@@ -130,8 +130,13 @@ async def async_client_of_context(
 class Contexts:
     """The contexts of the configuration of kubectl, which is read once."""
 
-    def __init__(self, kubeconfig: str | None = None) -> None:
+    def __init__(
+        self,
+        kubeconfig: str | None = None,
+        overrides: ConnectionOverrides | None = None,
+    ) -> None:
         """Read a file in place of those that are found. Raises ConfigurationError."""
+        self._overrides = overrides or ConnectionOverrides()
         self._config = _module("kubernetes.config.kube_config")
         path = kubeconfig or _kubeconfig() or "~/.kube/config"
         try:
@@ -163,6 +168,8 @@ class Contexts:
         # As above.
         except Exception as error:
             raise _unreadable(error, _module("kubernetes.config"), "") from error
+        if self._overrides != ConnectionOverrides():
+            client = self._overrides.client_of(client.configuration)
         return client, _namespace_of(name, [*self._contexts.values()], {})
 
 

@@ -461,7 +461,7 @@ def test_live_objects_may_be_those_of_a_cluster(
     with KubernetesApi() as api:
         cluster = Cluster(api.client("kubernetes"))
         cluster.apply([config_map("a", "1"), config_map("b", "1")]).raise_for_errors()
-        monkeypatch.setattr(Cluster, "connect", lambda *_, **__: cluster)
+        monkeypatch.setenv("KUBECONFIG", str(api.kubeconfig))
         manifests = [config_map("a", "1"), config_map("b", "2"), config_map("c", "1")]
         odd: JSONObject = {
             "apiVersion": "x.io/v1",
@@ -518,7 +518,7 @@ def test_extra_objects_of_a_cluster_are_found_where_they_are_asked_for(
             made,
         ]
         cluster.apply(there).raise_for_errors()
-        monkeypatch.setattr(Cluster, "connect", lambda *_, **__: cluster)
+        monkeypatch.setenv("KUBECONFIG", str(api.kubeconfig))
         manifests = [
             config_map("a", "1"),
             config_map("c", "1", namespace="one"),

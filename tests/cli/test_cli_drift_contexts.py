@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from smp.errors import DocumentError
 from smp.server.settings import Settings
 from smp.testing import KubernetesApi
 from tests.support.command import Ran, run
+from tests.support.server_definitions import definition_of
 
 # Nothing listens on this port.
 NOWHERE = "http://127.0.0.1:9"
@@ -146,6 +148,51 @@ def test_each_context_is_a_cluster_and_one_that_fails_is_a_row() -> None:
     assert {cluster for cluster, _ in found} == {"prod-1", "prod-2", "test-1"}
     assert complete == {"prod-1": True, "prod-2": False, "test-1": True}
     assert found["prod-2", "own"] == "unreadable"
+
+
+@pytest.mark.slow
+def test_each_cluster_judges_by_its_own_definitions() -> None:
+    """The options of a connection are for each context, too."""
+
+    def order(count: int) -> JSONObject:
+        return {
+            "apiVersion": "example.com/v1",
+            "kind": "Order",
+            "metadata": {"name": "a", "namespace": "default"},
+            "spec": {"count": count},
+        }
+
+    Path("want/all.yaml").write_text(dump_yaml([order(10)]))
+    most = {"eu": 9, "us": 20, "ap": 9}
+    with ExitStack() as stack:
+        apis = {name: stack.enter_context(KubernetesApi()) for name in most}
+        write_contexts(**{name: (api.url, "") for name, api in apis.items()})
+        for name, maximum in most.items():
+            spec: JSONObject = {"type": "integer", "maximum": maximum}
+            defined = definition_of(
+                "Order", {"v1": {"type": "object", "properties": {"count": spec}}}
+            )
+            cluster = Cluster.connect(name)
+            cluster.apply([defined]).raise_for_errors()
+            cluster.apply([order(1)]).raise_for_errors()
+        Path("kubeconfig").rename("other")
+        options = ("--kubeconfig", "other", "--format", "ndjson", "--state", "state.db")
+        ran = [drift("--contexts", "*", *options) for _ in range(2)]
+        # What a cluster says now counts, and not what a state has.
+        spec = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+        defined = definition_of("Order", {"v1": spec})
+        Cluster.connect("eu", kubeconfig="other").apply([defined]).raise_for_errors()
+        ran.append(drift("--contexts", "*", *options))
+    refused = [
+        {
+            row["cluster"]: "less than or equal to 9" in str(row.get("refusals"))
+            for row in map(json.loads, each.stdout.splitlines())
+            if "verdict" in row
+        }
+        for each in ran
+    ]
+    first = {"eu": True, "us": False, "ap": True}
+    assert refused == [first, first, {**first, "eu": False}]
 
 
 @pytest.mark.parametrize(

@@ -171,19 +171,37 @@ def test_what_was_not_read_of_a_list_is_unreadable_and_the_rest_is_known(
 
 
 @pytest.mark.usefixtures("api")
-def test_the_next_run_goes_on_where_a_list_was_interrupted(pages: Pages) -> None:
+@pytest.mark.parametrize("live", [EU, ("--live", "cluster")], ids=["some", "alone"])
+def test_the_next_run_goes_on_where_a_list_was_interrupted(
+    pages: Pages, live: tuple[str, ...]
+) -> None:
+    options = (*OPTIONS, *live, "--state", "state.db")
     pages.faults = {3: lost()}
-    drift("--state", "state.db")
+    run("drift", *options)
     pages.asked.clear()
     pages.faults = {}
-    ran = drift("--state", "state.db")
+    ran = run("drift", *options)
     assert (verdicts(ran), ran.exit_code) == (WHOLE, 1)
     assert pages.asked == [True, True]
     assert "a list goes on that was begun at" in ran.stderr
     # It has come to its end.
     pages.asked.clear()
-    assert verdicts(drift("--state", "state.db")) == WHOLE
+    assert verdicts(run("drift", *options)) == WHOLE
     assert pages.asked == [False, True, True, True]
+
+
+@pytest.mark.usefixtures("api")
+def test_who_may_not_list_gets_what_manifests_name(pages: Pages) -> None:
+    """As a role of one verb, get; what it may not get is not known."""
+    pages.faults = {1: refused(403, "Forbidden")}
+    ran = drift()
+    assert (verdicts(ran), ran.exit_code) == (WHOLE, 1)
+    assert pages.asked == [False]
+    # What has no manifest cannot be found in this way.
+    pages.asked.clear()
+    ran = drift("--extra")
+    assert {*verdicts(ran).values()} == {"unreadable"}
+    assert ran.exit_code == 3
 
 
 @pytest.mark.usefixtures("api")
