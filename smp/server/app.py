@@ -39,9 +39,7 @@ def create_app(store: Store, settings: Settings) -> Starlette:
         try:
             revision = await state.kinds.load()
             await prepare(state)
-            async with background(
-                state.kinds.follow(revision), sweep(state), store.maintain()
-            ):
+            async with background(state.kinds.follow(revision), sweep(state)):
                 yield
         finally:
             state.stopping.set()

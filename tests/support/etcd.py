@@ -11,12 +11,10 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlencode
 
 import httpx
 import pytest
@@ -29,52 +27,12 @@ _PATIENCE: Final = 60.0  # seconds
 _ATTEMPTS: Final = 5
 
 
-class Certificates:
-    """An authority, and a certificate of this machine for servers and clients."""
-
-    def __init__(self, directory: Path) -> None:
-        self.authority = directory / "authority.pem"
-        self.certificate = directory / "certificate.pem"
-        self.key = directory / "key.pem"
-        self._openssl(
-            *("req", "-x509", "-subj", "/CN=tests", "-keyout", directory / "ca.key"),
-            *("-out", self.authority),
-        )
-        self._openssl(
-            *("req", "-x509", "-subj", "/CN=root", "-keyout", self.key),
-            *("-addext", "subjectAltName=IP:127.0.0.1"),
-            *("-addext", "extendedKeyUsage=serverAuth,clientAuth"),
-            *("-CA", self.authority, "-CAkey", directory / "ca.key"),
-            *("-out", self.certificate),
-        )
-
-    def options(self) -> str:
-        """The options in the URL of a store."""
-        files = {
-            "cafile": self.authority,
-            "certfile": self.certificate,
-            "keyfile": self.key,
-        }
-        return urlencode({name: str(path) for name, path in files.items()})
-
-    def _openssl(self, *arguments: str | Path) -> None:
-        options = ("-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256")
-        subprocess.run(
-            ["openssl", *arguments, *options],  # noqa: S607
-            check=True,
-            capture_output=True,
-        )
-
-
 class Etcd:
     """One etcd member on loopback, with ports and a data directory of its own."""
 
-    def __init__(
-        self, directory: Path, *flags: str, tls: Certificates | None = None
-    ) -> None:
+    def __init__(self, directory: Path, *flags: str) -> None:
         self._directory = directory
         self._flags = flags
-        self._tls = tls
         self._client, self._peer, self._metrics = free_ports(3)
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -91,12 +49,7 @@ class Etcd:
     @property
     def url(self) -> str:
         """The URL for ``open_store``; a path is a root of its own."""
-        return f"{'etcds' if self._tls else 'etcd'}://{self.address}"
-
-    def join(self, name: str, members: Sequence[str]) -> None:
-        """Make it one of several members, each ``NAME=URL``."""
-        cluster = f"--initial-cluster={','.join(members)}"
-        self._flags = (f"--name={name}", cluster, *self._flags)
+        return f"etcd://{self.address}"
 
     def start(self) -> None:
         """Start it, and wait until it serves."""
@@ -161,15 +114,6 @@ class Etcd:
 
     def _command(self) -> list[str]:
         client, peer = f"http://{self.address}", self.peer
-        tls: list[str] = []
-        if self._tls:
-            client = f"https://{self.address}"
-            tls = [
-                "--client-cert-auth",
-                f"--trusted-ca-file={self._tls.authority}",
-                f"--cert-file={self._tls.certificate}",
-                f"--key-file={self._tls.key}",
-            ]
         return [
             BINARY or "etcd",
             f"--data-dir={self._directory / 'data'}",
@@ -181,46 +125,26 @@ class Etcd:
             f"--listen-metrics-urls=http://127.0.0.1:{self._metrics}",
             "--heartbeat-interval=10",
             "--election-timeout=100",
-            *tls,
             *self._flags,
         ]
 
 
 @contextmanager
-def running(*flags: str, tls: Certificates | None = None) -> Iterator[Etcd]:
+def running(*flags: str) -> Iterator[Etcd]:
     """Run one with its data in a temporary directory; it ends with the context,
     in any state.
     """
     with tempfile.TemporaryDirectory(prefix="etcd-") as directory:
-        etcd = _started(Path(directory), *flags, tls=tls)
+        etcd = _started(Path(directory), *flags)
         try:
             yield etcd
         finally:
             etcd.kill()
 
 
-@contextmanager
-def running_cluster(size: int) -> Iterator[Sequence[Etcd]]:
-    """Run several members of one etcd."""
-    with ExitStack() as stack:
-        members: list[Etcd] = []
-        for _ in range(size):
-            directory = tempfile.TemporaryDirectory(prefix="etcd-")
-            members.append(Etcd(Path(stack.enter_context(directory))))
-        names = [f"m{index}={each.peer}" for index, each in enumerate(members)]
-        for index, member in enumerate(members):
-            member.join(f"m{index}", names)
-            stack.callback(member.kill)
-        # None is healthy before a majority runs.
-        with ThreadPoolExecutor() as threads:
-            for started in [threads.submit(member.start) for member in members]:
-                started.result()
-        yield members
-
-
-def _started(directory: Path, *flags: str, tls: Certificates | None) -> Etcd:
+def _started(directory: Path, *flags: str) -> Etcd:
     for _ in range(_ATTEMPTS):
-        etcd = Etcd(directory, *flags, tls=tls)
+        etcd = Etcd(directory, *flags)
         try:
             etcd.start()
         except OSError as error:

@@ -7,11 +7,9 @@ and rpc.swagger.json of etcd, which has it by default (``--enable-grpc-gateway``
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 import httpx
 import msgspec
@@ -27,20 +25,12 @@ from smp.server.store.model import (
 )
 
 _PORT: Final = 2379
-_COMPACTION: Final = 300.0  # seconds, the default of a kube-apiserver
-_SYNTAX: Final = "etcd://HOST[:PORT][,HOST[:PORT]...][/ROOT][?OPTIONS]"
-# kube-apiserver has the flags --etcd-cafile, --etcd-compaction-interval and so on.
-_FILES: Final = ("cafile", "certfile", "keyfile", "password-file")
-_OPTIONS: Final = (*_FILES, "user", "compaction-interval")
+_SYNTAX: Final = "the URL of etcd is etcd://HOST[:PORT][/ROOT]"
 _OK: Final = 200
 # Of gRPC: requests that were rejected before they had any effect, as INVALID_ARGUMENT,
 # PERMISSION_DENIED, RESOURCE_EXHAUSTED, FAILED_PRECONDITION and UNIMPLEMENTED.
 _REJECTED: Final = (3, 7, 8, 9, 12)
-_UNAUTHENTICATED: Final = 16
-# After these another member may do better: DEADLINE_EXCEEDED and UNAVAILABLE.
-_FAILED: Final = (4, 14)
 _TOO_LARGE: Final = ("request is too large", "message larger than max")
-# httpx leaves errors of TLS after the handshake as they are.
 _ERRORS: Final = (httpx.HTTPError, httpx.StreamError, OSError)
 # Nothing was sent.
 _NOT_CONNECTED: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
@@ -81,7 +71,6 @@ class Answer(msgspec.Struct, frozen=True):
     count: int = 0
     succeeded: bool = False
     responses: tuple[dict[str, Answer], ...] = ()
-    token: str = ""
     result: Answer | None = None
     events: tuple[WatchEvent, ...] = ()
     canceled: bool = False
@@ -103,98 +92,44 @@ class Answer(msgspec.Struct, frozen=True):
         return self.message or str(self.error)
 
 
-class Endpoints(msgspec.Struct, frozen=True, kw_only=True):
-    """The members of an etcd, and what they ask for.
+def parse_url(url: str) -> tuple[str, str]:
+    """Return the URL of a member of etcd, and the root below which its keys are.
 
-    The files are PEM. Without an ``authority`` that of the system counts.
+    Raises StoreError.
     """
-
-    urls: Sequence[str]
-    root: str = "smp"
-    files: Mapping[str, Path] = {}
-    user: str = ""
-    compaction_interval: float = _COMPACTION
-
-    @classmethod
-    def parse(cls, url: str) -> Endpoints:
-        """Read a URL, with TLS where the scheme is ``etcds``.
-
-        Raises StoreError, also where a file cannot be read.
-        """
-        try:
-            parts = urlsplit(url)
-            options = dict(
-                parse_qsl(parts.query, strict_parsing=True) if parts.query else ()
-            )
-            addresses = [_address(text) for text in parts.netloc.split(",")]
-            interval = float(options.get("compaction-interval", _COMPACTION))
-        except ValueError:
-            raise _invalid("the URL of etcd is " + _SYNTAX) from None
-        root = parts.path.strip("/") or "smp"
-        # Credentials in a URL would be seen in the list of processes.
-        if "@" in parts.netloc or parts.fragment or "/" in root:
-            raise _invalid("the URL of etcd is " + _SYNTAX)
-        for name in options:
-            if name not in _OPTIONS:
-                raise _invalid(
-                    f"unknown option {name}, known are {', '.join(_OPTIONS)}"
-                )
-        files: dict[str, Path] = {
-            name: Path(options[name]) for name in _FILES if name in options
-        }
-        scheme = "https" if parts.scheme == "etcds" else "http"
-        if scheme == "http" and files.keys() - {"password-file"}:
-            raise _invalid("certificates need TLS: etcds://")
-        if ("certfile" in files) != ("keyfile" in files):
-            raise _invalid("a certfile needs its keyfile, and a keyfile its certfile")
-        if ("user" in options) != ("password-file" in files):
-            raise _invalid("a user needs a password-file, and the reverse")
-        for path in files.values():
-            _read(path)
-        return cls(
-            urls=[f"{scheme}://{address}" for address in addresses],
-            root=root,
-            files=files,
-            user=options.get("user", ""),
-            compaction_interval=interval,
-        )
-
-    def password(self) -> str:
-        """Return the first line of the file with the password."""
-        return _read(self.files["password-file"]).decode().partition("\n")[0]
-
-    def tls(self) -> ssl.SSLContext:
-        """Return what trusts the members, and what they are to trust."""
-        authority = self.files.get("cafile")
-        context = ssl.create_default_context(cafile=authority)
-        if "certfile" in self.files:
-            context.load_cert_chain(self.files["certfile"], self.files["keyfile"])
-        return context
+    invalid = StoreError(_SYNTAX, code="invalid-store-url")
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port or _PORT
+    except ValueError:
+        raise invalid from None
+    root = parts.path.strip("/") or "smp"
+    # Credentials in a URL would be seen in the list of processes.
+    if (
+        not host
+        or "," in host
+        or "@" in parts.netloc
+        or parts.query
+        or parts.fragment
+        or "/" in root
+    ):
+        raise invalid
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}", root
 
 
 class Client:
-    """The calls, each with a time limit; none is ever repeated.
+    """The calls to one member, each with a time limit; none is ever repeated.
 
-    Calls use one member as long as it answers, and then the next one. ``timeout`` and
-    ``silence``, the time after which a quiet watch ends, are in seconds.
+    ``timeout`` and ``silence``, the time after which a quiet watch ends, are in
+    seconds.
     """
 
-    def __init__(self, endpoints: Endpoints, *, timeout: float, silence: float) -> None:
-        self._endpoints = endpoints
+    def __init__(self, url: str, *, timeout: float, silence: float) -> None:
+        self._url = url
         self._silence = silence
-        self._index = 0  # of the member in use
-        self._answers = False  # the member in use has answered before
-        self._token = ""
-        try:
-            # Proxies of the environment are not for a store.
-            self._web = httpx.AsyncClient(
-                verify=endpoints.tls() if endpoints.files else True,
-                trust_env=False,
-                timeout=timeout,
-                limits=httpx.Limits(max_connections=None),
-            )
-        except (OSError, ssl.SSLError) as error:
-            raise StoreError(f"etcd: {error}", code="unusable-store") from None
+        # Proxies of the environment are not for a store.
+        limits = httpx.Limits(max_connections=None)
+        self._web = httpx.AsyncClient(trust_env=False, timeout=timeout, limits=limits)
 
     async def range(
         self, key: bytes, end: bytes = b"", *, limit: int = 0, revision: int = 0
@@ -222,10 +157,6 @@ class Client:
         request = {"compare": compare, "success": success, "failure": failure}
         return await self._call("kv/txn", request, OutcomeUnknownError)
 
-    async def compact(self, revision: int) -> None:
-        """Forget what was replaced before a revision. Raises StoreError and Expired."""
-        await self._call("kv/compaction", {"revision": revision}, StoreError, revision)
-
     async def watch(
         self, key: bytes, end: bytes, start: int
     ) -> AsyncGenerator[Answer, None]:
@@ -237,7 +168,9 @@ class Client:
         body = msgspec.json.encode({"create_request": {**create, "prev_kv": True}})
         # A member that lost the others ends the watch rather than keep it quiet (Go:
         # etcd's clientv3.WithRequireLeader).
-        headers = {"grpc-metadata-hasleader": "true", **await self._credentials()}
+        headers = {"grpc-metadata-hasleader": "true"}
+        if self._web.is_closed:
+            raise ClosedError
         timeout = httpx.Timeout(self._web.timeout.connect, read=self._silence)
         try:
             async with self._web.stream(
@@ -253,23 +186,18 @@ class Client:
                         failure = line.error
                         if not isinstance(failure, Answer):
                             failure = line
-                        raise self._error_of(failure, 0, StoreError)
+                        raise _error_of(failure, 0, StoreError)
                     yield line.result or Answer()
         except httpx.ReadTimeout:
             # Nothing came for ``silence`` seconds, which is not an error.
             return
         except _ERRORS as error:
-            self._take_next()
             raise StoreError(_word(error)) from None
         raise StoreError("etcd ended the watch")
 
     async def close(self) -> None:
         """Close the connections."""
         await self._web.aclose()
-
-    @property
-    def _url(self) -> str:
-        return self._endpoints.urls[self._index % len(self._endpoints.urls)]
 
     async def _call(
         self,
@@ -279,85 +207,34 @@ class Client:
         revision: int = 0,
     ) -> Answer:
         """Make a call; ``unknown`` is raised where its outcome is not known."""
-        headers = await self._credentials()
-        answer = await self._post(method, request, unknown, headers)
+        if self._web.is_closed:
+            raise ClosedError
+        body = msgspec.json.encode(request)
+        try:
+            answer = await self._web.post(f"{self._url}/v3/{method}", content=body)
+        except _NOT_CONNECTED:
+            raise StoreError(f"etcd: cannot connect to {self._url}") from None
+        except _ERRORS as error:
+            raise unknown(_word(error)) from None
         if answer.status_code == _OK:
             return _decode(answer.content, unknown)
         failure = Answer(message=answer.reason_phrase, code=_REJECTED[0])
         if "json" in answer.headers.get("content-type", ""):
             failure = _decode(answer.content, unknown)
-        raise self._error_of(failure, revision, unknown)
+        raise _error_of(failure, revision, unknown)
 
-    async def _post(
-        self,
-        method: str,
-        request: Mapping[str, Any],
-        unknown: type[StoreError],
-        headers: Mapping[str, str],
-    ) -> httpx.Response:
-        """Send a request to the first member that answers."""
-        body = msgspec.json.encode(request)
-        for _ in self._endpoints.urls:
-            if self._web.is_closed:
-                raise ClosedError
-            try:
-                if not self._answers:
-                    await self._web.get(f"{self._url}/version")
-                    self._answers = True
-            except _ERRORS:
-                self._take_next()
-                continue
-            try:
-                url = f"{self._url}/v3/{method}"
-                return await self._web.post(url, content=body, headers=headers)
-            except _NOT_CONNECTED:
-                self._take_next()
-            except _ERRORS as error:
-                self._take_next()
-                raise unknown(_word(error)) from None
-        urls = ", ".join(self._endpoints.urls)
-        raise StoreError(f"etcd: cannot connect to {urls}")
 
-    def _take_next(self) -> None:
-        """Use the next member from now on."""
-        self._index += 1
-        self._answers = False
-
-    async def _credentials(self) -> dict[str, str]:
-        """Return the headers of a user, who logs in where that is needed."""
-        if self._web.is_closed:
-            raise ClosedError
-        if not self._endpoints.user:
-            return {}
-        if not self._token:
-            login = {
-                "name": self._endpoints.user,
-                "password": self._endpoints.password(),
-            }
-            answer = await self._post("auth/authenticate", login, StoreError, {})
-            decoded = _decode(answer.content, StoreError)
-            if answer.status_code != _OK:
-                raise StoreError(f"etcd: {decoded.text}")
-            self._token = decoded.token
-        return {"authorization": self._token}
-
-    def _error_of(
-        self, failure: Answer, revision: int, unknown: type[StoreError]
-    ) -> SmpError:
-        code, message = failure.grpc_code or failure.code, failure.text
-        if code in _FAILED:
-            self._take_next()
-        if code == _UNAUTHENTICATED:
-            self._token = ""  # it expired
-        # They differ only in the messages of etcd (api/v3rpc/rpctypes/error.go).
-        if "has been compacted" in message:
-            return Expired(revision)
-        if "future revision" in message:
-            return FutureRevisionError(revision)
-        if any(text in message for text in _TOO_LARGE):
-            return ValueTooLargeError(message)
-        is_rejected = code in (*_REJECTED, _UNAUTHENTICATED)
-        return (StoreError if is_rejected else unknown)(f"etcd: {message}")
+def _error_of(failure: Answer, revision: int, unknown: type[StoreError]) -> SmpError:
+    message = failure.text
+    # They differ only in the messages of etcd (api/v3rpc/rpctypes/error.go).
+    if "has been compacted" in message:
+        return Expired(revision)
+    if "future revision" in message:
+        return FutureRevisionError(revision)
+    if any(text in message for text in _TOO_LARGE):
+        return ValueTooLargeError(message)
+    is_rejected = (failure.grpc_code or failure.code) in _REJECTED
+    return (StoreError if is_rejected else unknown)(f"etcd: {message}")
 
 
 def _decode(data: bytes | str, unknown: type[StoreError]) -> Answer:
@@ -370,25 +247,3 @@ def _decode(data: bytes | str, unknown: type[StoreError]) -> Answer:
 def _word(error: Exception) -> str:
     # Timeouts have no text.
     return f"etcd: {str(error) or type(error).__name__}"
-
-
-def _address(text: str) -> str:
-    """Return HOST:PORT. Raises ValueError."""
-    parts = urlsplit(f"//{text}")
-    if not parts.hostname:
-        raise ValueError("no host")
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return f"{host}:{parts.port or _PORT}"
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise StoreError(
-            f"cannot read {path}: {error.strerror}", code="unusable-store"
-        ) from None
-
-
-def _invalid(problem: str) -> StoreError:
-    return StoreError(problem, code="invalid-store-url")

@@ -218,9 +218,6 @@ class Store(ABC):
                     yield Event("progress", "", b"", revision)
                     due = monotonic() + self._progress
 
-    async def maintain(self) -> None:  # noqa: B027  # most need nothing
-        """Do what a store in use needs, such as compacting it, until cancelled."""
-
     async def close(self) -> None:
         """End the watches, finish the writes and release all resources."""
         self._is_closed = True

@@ -5,19 +5,16 @@ Revisions, transactions and watches are etcd's own. It must be 3.4 or newer.
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Any, Final
 
-from smp.errors import SmpError
 from smp.server.store._etcd_client import (
     Answer,
     Client,
-    Endpoints,
     KeyValue,
     WatchEvent,
+    parse_url,
 )
 from smp.server.store.base import HISTORY, PROGRESS, Batch, Store
 from smp.server.store.model import (
@@ -34,7 +31,6 @@ from smp.server.store.model import (
     key_range,
 )
 
-_LOG: Final = logging.getLogger("smp.server")
 _TIMEOUT: Final = 5.0  # seconds
 _CHUNK: Final = 500  # keys in an answer
 _MAX: Final = (1 << 63) - 1  # revisions are 64 bit numbers
@@ -43,11 +39,10 @@ _MAX: Final = (1 << 63) - 1  # revisions are 64 bit numbers
 class EtcdStore(Store):
     """The keys below a root; everything else in the same etcd is left alone.
 
-    The URL is that of ``Endpoints.parse``, any other is a StoreError; ``timeout`` is in
-    seconds. ROOT/objects/ holds the objects. ROOT/progress is written when the revision
-    of etcd grew by changes outside of the root: its own revision is greater than
-    theirs, so once the watch has delivered it, no change before is missing.
-    ROOT/compaction is written before a compaction.
+    The URL is ``etcd://HOST[:PORT][/ROOT]``, any other is a StoreError; ``timeout`` is
+    in seconds. ROOT/objects/ holds the objects. ROOT/progress is written when the
+    revision of etcd grew by changes outside of the root: its own revision is greater
+    than theirs, so once the watch has delivered it, no change before is missing.
     """
 
     def __init__(
@@ -59,13 +54,11 @@ class EtcdStore(Store):
         timeout: float = _TIMEOUT,
     ) -> None:
         super().__init__(history=history, progress=progress)
-        endpoints = Endpoints.parse(url)
-        self._root = f"/{endpoints.root}/"
+        address, root = parse_url(url)
+        self._root = f"/{root}/"
         self._objects = f"{self._root}objects/"
         self._progress_key = encode(f"{self._root}progress")
-        self._compaction_key = encode(f"{self._root}compaction")
-        self._compaction_interval = endpoints.compaction_interval
-        self._client = Client(endpoints, timeout=timeout, silence=progress)
+        self._client = Client(address, timeout=timeout, silence=progress)
 
     async def get(self, key: str) -> Stored | None:
         """Return the current value of a key."""
@@ -131,44 +124,6 @@ class EtcdStore(Store):
             check_reached(since, current)
             if since < current:
                 await self._client.txn([], [_put(self._progress_key)])
-
-    async def maintain(self) -> None:
-        """Compact the history of etcd in intervals, until cancelled.
-
-        What is older than an interval is forgotten; watches need no more, as most read
-        the changes from memory. Of several servers on one root each time one compacts:
-        the one that writes the key first. Go: k8s.io/apiserver, storage/etcd3,
-        compactor. An interval of 0 leaves it to others.
-        """
-        writes, revision = 0, 0
-        while self._compaction_interval:
-            await asyncio.sleep(self._compaction_interval)
-            try:
-                writes, revision = await self._compact(writes, revision)
-            except (SmpError, OSError) as error:
-                fields = {"fields": {"error": str(error)}}
-                _LOG.warning("etcd was not compacted", extra=fields)
-
-    async def _compact(self, writes: int, revision: int) -> tuple[int, int]:
-        """Forget what was replaced before a revision, if this server is the first.
-
-        ``writes`` is how often the key had been written when the revision was current.
-        Returns both for the next time.
-        """
-        key = self._compaction_key
-        response = await self._client.txn(
-            [{"target": "VERSION", "key": key, "version": writes}],
-            [_put(key, b"%d" % revision)],
-            [{"request_range": {"key": key}}],
-        )
-        current = response.revision
-        if response.succeeded:
-            # The first time it is not known what is old.
-            if revision:
-                await self._client.compact(revision)
-            return writes + 1, current
-        found = _read(response).kvs
-        return found[0].version if found else 0, current
 
     async def _change(
         self, key: str, value: bytes | None, last: int, unchanged: Sequence[Stored]

@@ -22,7 +22,7 @@ def open_store(
     # sqlite::memory: is refused: each connection would get a database of its own.
     if scheme == "sqlite" and path not in ("", ":memory:"):
         return SQLiteStore(path, history=history, progress=progress)
-    if scheme in ("etcd", "etcds"):
+    if scheme == "etcd":
         # It takes a tenth of the start of a server to import what only etcd needs.
         from smp.server.store.etcd import EtcdStore  # noqa: PLC0415 - see above
 
