@@ -162,6 +162,13 @@ class UnknownKindError(SchemaError):
     status = 404
 
 
+class UnknownResourceError(SmpError):
+    """A path or a kind that a server does not serve."""
+
+    default_code = "unknown-resource"
+    status = 404
+
+
 class UnknownFieldError(SchemaError):
     """A field that the schema does not know.
 

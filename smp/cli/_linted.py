@@ -35,7 +35,7 @@ from smp.lint import Form, finding, form_of, has_directive, lint
 from smp.paths import Path
 from smp.reports import Finding, ObjectReport, Place
 from smp.schema.model import Schema
-from smp.schema.resource_names import version_sort_key
+from smp.schema.resources import version_sort_key
 from smp.schema.sources.crd import structural_schemas
 
 if TYPE_CHECKING:

@@ -29,11 +29,10 @@ from smp.schema.catalog import (
 )
 from smp.schema.model import Schema, UnknownFields
 from smp.schema.resource_names import (
-    ResourceName,
     guess,
     names_of_definitions,
-    read_published_resources,
 )
+from smp.schema.resources import ResourceName, read_published_resources
 
 Validation: TypeAlias = Literal["strict", "warn", "ignore"]
 # Those of smp.hazards, which most commands do not load.

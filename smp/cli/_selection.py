@@ -17,8 +17,8 @@ from smp.schema.resource_names import (
     find_kind,
     guess,
     names_of_definitions,
-    read_published_resources,
 )
+from smp.schema.resources import read_published_resources
 
 GroupKind: TypeAlias = tuple[str, str]
 

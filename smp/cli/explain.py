@@ -37,11 +37,10 @@ from smp.schema.descriptions import Descriptions, TypeDescription
 from smp.schema.model import Field, ListType, ObjectType, ScalarType, Schema, Type
 from smp.schema.resource_names import (
     Named,
-    ResourceName,
     find_kind,
     names_of_definitions,
-    read_published_resources,
 )
+from smp.schema.resources import ResourceName, read_published_resources
 from smp.schema.sources import crd
 from smp.schema.union_groups import UnionGroup
 

@@ -8,58 +8,19 @@ CustomResourceDefinitions.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
-from typing import Final
 
 import msgspec
 
 from smp._values.values import JSON, as_list, as_object, as_text
 from smp.errors import UnknownKindError, did_you_mean, listing
-from smp.schema.bundle import read_bundled_table
 from smp.schema.catalog import Catalog
+from smp.schema.resources import (
+    ResourceName,
+    read_published_resources,
+    version_sort_key,
+)
 from smp.schema.sources import crd
-
-# Stability levels in the order in which clients prefer them; None is "stable".
-_STABILITY: Final = (None, "beta", "alpha")
-_VERSION: Final = re.compile(r"v([0-9]+)(?:(alpha|beta)([0-9]+))?")
-
-
-class ResourceName(msgspec.Struct, frozen=True):
-    """The names of one resource in one version."""
-
-    group: str
-    version: str
-    kind: str
-    plural: str
-    singular: str = ""
-    short_names: tuple[str, ...] = ()
-    namespaced: bool = True
-
-    @property
-    def api_version(self) -> str:
-        """The apiVersion of its objects."""
-        return f"{self.group}/{self.version}" if self.group else self.version
-
-    def path(self, namespace: str, name: str) -> str:
-        """Return the path of one of its objects; no namespace is ``default``."""
-        steps = ["apis", self.group] if self.group else ["api"]
-        steps.append(self.version)
-        if self.namespaced:
-            steps += ["namespaces", namespace or "default"]
-        return "/".join(["", *steps, self.plural, name])
-
-    @property
-    def names(self) -> set[str]:
-        """All its names, as kubectl takes them: in lower case."""
-        kind = self.kind.lower()
-        return {kind, self.plural, self.singular or kind, *self.short_names}
-
-    def is_called(self, text: str) -> bool:
-        """Tell whether ``deploy``, ``deployments.apps`` or the like means it."""
-        name, _, qualifier = text.partition(".")
-        qualifiers = {"", self.group, f"{self.version}.{self.group}"}
-        return name.lower() in self.names and qualifier in qualifiers
 
 
 class Named(msgspec.Struct, frozen=True):
@@ -178,28 +139,3 @@ def names_of_definitions(documents: JSON) -> Iterator[ResourceName]:
                 short_names=tuple(short_names),
                 namespaced=spec.get("scope") != "Cluster",
             )
-
-
-def read_published_resources() -> tuple[ResourceName, ...]:
-    """Return the built-in resources in each version, in order of preference."""
-    return read_bundled_table("resources.json", _NameTable).resources
-
-
-class _NameTable(msgspec.Struct, frozen=True):
-    """The part of resources.json that is read here."""
-
-    resources: tuple[ResourceName, ...]
-
-
-def version_sort_key(version: str) -> tuple[int, int, int, str]:
-    """Return a key that sorts version names, the preferred version first.
-
-    Go: k8s.io/apimachinery/pkg/version.CompareKubeAwareVersionStrings. Stable versions
-    come before beta and beta before alpha, the newest of each level first; names that
-    are not of this form come last, in alphabetical order.
-    """
-    match = _VERSION.fullmatch(version)
-    if match is None:
-        return len(_STABILITY), 0, 0, version
-    major, stability, minor = match.groups()
-    return _STABILITY.index(stability), -int(major), -int(minor or 0), ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from smp.errors import SmpError
+from smp.errors import SmpError, UnknownResourceError
 from smp.handler import InvalidError, StatusError
 from smp.violations import Violation, forbidden, invalid, require
 
@@ -22,13 +22,6 @@ __all__ = [
 ]
 
 NOT_ALLOWED: Final = "the server does not allow this method on the requested resource"
-
-
-class UnknownResourceError(SmpError):
-    """A path or a kind that the server does not serve."""
-
-    default_code = "unknown-resource"
-    status = 404
 
 
 class RefusalError(SmpError):

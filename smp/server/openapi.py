@@ -25,11 +25,11 @@ from smp.schema.openapi_writer import (
     add_enums,
     write_schemas,
 )
+from smp.schema.resources import Resource, Resources, api_version
 from smp.schema.sources.openapi import Kind
 from smp.server.errors import UnknownResourceError
 from smp.server.objects.crds import Definition
 from smp.server.objects.fields import objects_in
-from smp.server.objects.resources import Resource, Resources, api_version
 
 # The names of schemas, by role: object, list, scale, options, status and patch.
 Components: TypeAlias = Mapping[str, str]

@@ -24,7 +24,7 @@ from smp._storage.protobuf._table import message_of, names
 from smp._values.values import JSONObject
 from smp.errors import DepthError, SmpError
 from smp.schema.catalog import kubernetes
-from smp.server.objects.resources import Resources
+from smp.schema.resources import Resources
 from tests.record.field_sets import read
 from tests.record.protobuf import DECODED, TABLE, answers, compiled
 from tests.support.protobuf import MAGIC, encoded, enveloped, nested, varint

@@ -15,9 +15,8 @@ import yaml
 
 from smp._values.values import JSONObject
 from smp.schema.catalog import kubernetes
+from smp.schema.resources import Resource, Resources
 from smp.server.errors import UnknownResourceError
-from smp.server.objects.resources import Resource, Resources
-from smp.server.settings import RuntimeConfig
 from tests.record.applies import write
 from tests.support.apiserver import running, version
 from tests.support.paths import DATA
@@ -31,7 +30,7 @@ _EXISTS: Final = 409
 def record() -> None:
     """Write the tables again."""
     lines: list[JSONObject] = [{"kube-apiserver": version()}]
-    resources = Resources.builtin(kubernetes(), RuntimeConfig())
+    resources = Resources.builtin(kubernetes())
     with running() as server:
         client = httpx.Client(
             base_url=server.url,

@@ -13,7 +13,7 @@ import lzma
 from functools import cache
 from typing import Any, Final
 
-from smp.schema.resource_names import read_published_resources
+from smp.schema.resources import read_published_resources
 from tests.support.apiserver import running, version
 from tests.support.paths import DATA
 

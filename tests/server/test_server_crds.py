@@ -20,10 +20,10 @@ from smp._storage.update import decode_object
 from smp._values.values import JSON, JSONObject, as_list, as_object, same
 from smp.custom_resources import _expressions, value_violations
 from smp.errors import SchemaError, SmpError
+from smp.schema.resources import Resources, ScalePaths
 from smp.schema.structural import add_schema_defaults
 from smp.server.errors import InvalidError, UnknownResourceError
 from smp.server.objects.crds import Definition, is_established, set_status
-from smp.server.objects.resources import Resources, ScalePaths
 from tests.record.crds import answers, definitions, edited
 from tests.support.rows import each_row
 from tests.support.server_definitions import (

@@ -8,9 +8,9 @@ from typing import Any, Final
 import pytest
 
 import smp
+from smp.schema.resources import Resource, Resources, ScalePaths
 from smp.server.errors import UnknownResourceError
 from smp.server.objects import discovery
-from smp.server.objects.resources import Resource, Resources, ScalePaths
 from tests.record.resources import module, needs_kubernetes
 from tests.support.kubectl import needs_kubectl
 from tests.support.loopback import Answer, Loopback, encoded, published

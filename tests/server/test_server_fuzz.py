@@ -26,8 +26,8 @@ from schemathesis.specs.openapi.schemas import OpenApiSchema
 import smp
 from smp._values.values import JSON, JSONObject
 from smp.schema.model import Schema
+from smp.schema.resources import Resources
 from smp.server.objects.crds import Definition
-from smp.server.objects.resources import Resources
 from smp.server.openapi import OpenAPI
 from tests.support.handler_objects import dump
 from tests.support.makers import Maker

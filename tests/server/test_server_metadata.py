@@ -20,6 +20,7 @@ from smp._values import names
 from smp._values.values import JSON, JSONObject, as_object, same
 from smp.errors import SmpError
 from smp.handler import ModifiedError
+from smp.schema.resources import Resource, Resources
 from smp.server.errors import InvalidError, StatusError
 from smp.server.objects.deletion import (
     DeleteOptions,
@@ -35,7 +36,6 @@ from smp.server.objects.metadata import (
     set_resource_version,
     timestamp,
 )
-from smp.server.objects.resources import Resource, Resources
 from tests.record.facts import facts
 from tests.support.rows import each_row
 from tests.support.strategies import json_values

@@ -11,9 +11,9 @@ import pytest
 
 import smp
 from smp._values.values import JSON, JSONObject, as_object
+from smp.schema.resources import Resources
 from smp.server.errors import UnknownResourceError
 from smp.server.objects.crds import Definition
-from smp.server.objects.resources import Resources
 from smp.server.openapi import OpenAPI
 from tests.record.resources import module, needs_kubernetes
 from tests.support.kubectl import (

@@ -12,14 +12,14 @@ import kubernetes.client.api
 import pytest
 
 import smp
-from smp.schema.resource_names import version_sort_key
-from smp.server.errors import UnknownResourceError
-from smp.server.objects.resources import (
+from smp.schema.resources import (
     VERBS,
     Resource,
     Resources,
     ScalePaths,
+    version_sort_key,
 )
+from smp.server.errors import UnknownResourceError
 from smp.server.settings import RuntimeConfig, SettingsError
 from tests.record.resources import TABLE, compiled, module, needs_kubernetes
 
@@ -131,7 +131,7 @@ def test_an_older_catalog_has_the_versions_that_it_knows() -> None:
     assert old.find("", "v1", "pods") == new.find("", "v1", "pods")
     assert old.versions("resource.k8s.io") == ()
     everything = RuntimeConfig.parse("api/all=true")
-    middle = Resources.builtin(smp.kubernetes("1.33"), everything)
+    middle = Resources.builtin(smp.kubernetes("1.33"), everything.serves)
     assert middle.versions("resource.k8s.io") == ("v1beta2", "v1alpha3")
     assert new.find("resource.k8s.io", "v1", "resourceclaims").version == "v1"
 
@@ -234,7 +234,9 @@ def test_versions_are_preferred_as_documented() -> None:
 def versions(text: str) -> tuple[str, ...]:
     """Return the versions of a group that are served in 1.33 with a setting."""
     config = RuntimeConfig.parse(text)
-    return Resources.builtin(smp.kubernetes("1.33"), config).versions("resource.k8s.io")
+    return Resources.builtin(smp.kubernetes("1.33"), config.serves).versions(
+        "resource.k8s.io"
+    )
 
 
 @pytest.mark.parametrize(
@@ -256,7 +258,7 @@ def test_what_names_a_version_most_exactly_counts(
 
 def test_a_stable_version_can_be_switched_off() -> None:
     config = RuntimeConfig.parse("apps/v1=false")
-    assert Resources.builtin(runtime_config=config).versions("apps") == ()
+    assert Resources.builtin(serves=config.serves).versions("apps") == ()
 
 
 @pytest.mark.parametrize(

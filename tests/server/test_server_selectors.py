@@ -17,8 +17,8 @@ from smp._values.label_selectors import (
     parse_label_selector,
 )
 from smp._values.values import JSON, JSONObject
+from smp.schema.resources import Resources
 from smp.server.errors import StatusError
-from smp.server.objects.resources import Resources
 from smp.server.objects.selectors import (
     FieldSelector,
     parse_field_selector,

@@ -15,9 +15,9 @@ from hypothesis import given
 
 from smp._values.values import JSON, JSONObject, as_object, same
 from smp.errors import SmpError
+from smp.schema.resources import Resource, Resources
 from smp.server.errors import InvalidError, StatusError, UnknownResourceError
 from smp.server.objects.crds import Definition
-from smp.server.objects.resources import Resource, Resources
 from smp.server.objects.subresources import (
     NoReplicasError,
     on_create,

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from smp._values.json_path import JSONPathError, value_finder
 from smp._values.values import ABSENT, JSON, JSONObject, same
 from smp.schema.catalog import kubernetes
+from smp.schema.resources import Resources
 from smp.server.errors import StatusError
 from smp.server.objects.crds import Definition
-from smp.server.objects.resources import Resources
 from smp.server.objects.tables import columns_of, parse_include, table
 from smp.server.objects.tables.columns import human_duration, time_since
 from tests.record.answered_tables import FILE as ANSWERED

@@ -15,10 +15,10 @@ from urllib.parse import parse_qsl, urlsplit
 
 import smp
 from smp._values.values import JSON, JSONObject
+from smp.schema.resources import Resources
 from smp.server import openapi
 from smp.server.objects import discovery
 from smp.server.objects.crds import Definition
-from smp.server.objects.resources import Resources
 from smp.server.openapi import OpenAPI
 from tests.support.kubectl import kubectl_path
 

@@ -16,8 +16,8 @@ from smp import handler
 from smp._values.values import ABSENT, JSONObject, as_list, as_object
 from smp.schema.catalog import Catalog
 from smp.schema.model import Schema
+from smp.schema.resources import Resource, Resources
 from smp.server.objects import subresources
-from smp.server.objects.resources import Resource, Resources
 from tests.record.refusals import FILE
 from tests.support.mutated_objects import Mutation, bases, mutated
 from tests.support.typed_objects import VERSION

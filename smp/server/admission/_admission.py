@@ -31,6 +31,7 @@ from smp.handler.admission import (
     mutate,
     read_policies,
 )
+from smp.schema.resources import Resource
 from smp.server.admission._webhooks import (
     CallError,
     Webhook,
@@ -44,7 +45,6 @@ from smp.server.errors import UnknownResourceError
 from smp.server.objects import metadata, subresources
 from smp.server.objects.fields import objects_in
 from smp.server.objects.metadata import metadata_of
-from smp.server.objects.resources import Resource
 from smp.server.registry.envelope import unpack
 from smp.server.registry.state import ServerState
 from smp.server.registry.target import NAMESPACES, Target

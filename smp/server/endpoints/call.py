@@ -15,13 +15,13 @@ from smp._values.values import JSONObject
 from smp.handler import STOCK_SERVER, Options, manager_of, requested
 from smp.handler.headers import read_header
 from smp.managed_fields import Serving
+from smp.schema.resources import Resource
 from smp.schema.structural import add_schema_defaults
 from smp.server.admission import AdmissionReviewer, find_admission
 from smp.server.endpoints.answers import AnswerFormat, media_type, negotiate
 from smp.server.endpoints.list_options import ListOptions
 from smp.server.metrics import Labels
 from smp.server.objects import addresses, subresources
-from smp.server.objects.resources import Resource
 from smp.server.registry.kinds import Kind
 from smp.server.registry.state import ServerState
 from smp.server.registry.target import Target

@@ -17,8 +17,8 @@ from smp._values.codec import decode
 from smp._values.label_selectors import LabelSelector, parse_label_selector
 from smp.handler import InvalidOptionsError
 from smp.paths import Path
+from smp.schema.resources import Resource
 from smp.server.errors import StatusError, forbidden
-from smp.server.objects.resources import Resource
 from smp.server.objects.selectors import (
     FieldSelector,
     parse_field_selector,

@@ -17,6 +17,7 @@ import msgspec
 
 from smp._values.values import ABSENT, JSON, Absent, JSONObject, as_list, as_object
 from smp.paths import Path
+from smp.schema.resources import Resource
 from smp.server.errors import StatusError, invalid, raise_invalid
 from smp.server.objects.metadata import (
     metadata_of,
@@ -24,7 +25,6 @@ from smp.server.objects.metadata import (
     set_metadata,
     timestamp,
 )
-from smp.server.objects.resources import Resource
 from smp.violations import Violation, unsupported
 
 _PROPAGATION_POLICIES: Final = ("Background", "Foreground", "Orphan")

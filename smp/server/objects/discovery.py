@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Final
 
 from smp._values.values import JSON, JSONObject
+from smp.schema.resources import Resource, Resources, Subresource, api_version
 from smp.server.errors import UnknownResourceError
-from smp.server.objects.resources import Resource, Resources, Subresource, api_version
 
 AGGREGATED: Final = (
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"

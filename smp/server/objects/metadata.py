@@ -16,9 +16,9 @@ from typing import Final
 
 from smp._values.values import ABSENT, JSON, Absent, JSONObject, same, type_name
 from smp.paths import Path
+from smp.schema.resources import Resource
 from smp.server.errors import StatusError, forbidden, invalid, raise_invalid
 from smp.server.objects.fields import strings_in
-from smp.server.objects.resources import Resource
 from smp.validation import judge_names
 from smp.violations import Violation, quote_json
 

@@ -19,6 +19,7 @@ from smp._values.values import (
 )
 from smp.handler import InternalFailureError
 from smp.paths import Path
+from smp.schema.resources import FieldPath, Resource, ScalePaths
 from smp.server.errors import (
     InvalidError,
     StatusError,
@@ -28,7 +29,6 @@ from smp.server.errors import (
 )
 from smp.server.objects.fields import objects_in, value_at
 from smp.server.objects.metadata import metadata_of, set_metadata
-from smp.server.objects.resources import FieldPath, Resource, ScalePaths
 from smp.server.objects.selectors import selector_text
 from smp.server.objects.workloads import quality
 

@@ -11,9 +11,9 @@ from typing import Final
 
 from smp._values.values import JSON, JSONObject, as_list, as_object, same
 from smp.schema.bundle import version_number
+from smp.schema.resources import FieldPath, Resource
 from smp.server.objects.fields import objects_in, value_at
 from smp.server.objects.metadata import metadata_of
-from smp.server.objects.resources import FieldPath, Resource
 
 # Where resources have the spec of a Pod.
 _PODS: Final[dict[tuple[str, str], FieldPath]] = {

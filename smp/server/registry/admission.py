@@ -21,12 +21,12 @@ from smp.custom_resources import (
     find_expression_violations,
     find_prepared_violations,
 )
+from smp.schema.resources import Resource, Resources
 from smp.schema.structural import add_schema_defaults, make_numbers_whole, prune
 from smp.server.errors import raise_invalid
 from smp.server.objects import crds, metadata
 from smp.server.objects.events import find_event_violations
 from smp.server.objects.metadata import metadata_of, set_metadata
-from smp.server.objects.resources import Resource, Resources
 from smp.server.objects.warnings import warnings_of
 from smp.server.registry.kinds import Kind
 from smp.server.registry.target import CRDS, NAMESPACES

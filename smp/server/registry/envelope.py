@@ -21,9 +21,9 @@ from typing import Final
 from smp._storage.typed_storage import convert
 from smp._values.codec import decode, encode
 from smp._values.values import JSONObject, as_object, as_text
+from smp.schema.resources import Resource
 from smp.schema.structural import add_schema_defaults, prune
 from smp.server.objects.metadata import drop_resource_version, set_resource_version
-from smp.server.objects.resources import Resource
 from smp.server.store import Stored
 
 _METADATA: Final = b'"metadata":{'

@@ -21,6 +21,7 @@ from smp.errors import SmpError, UnknownKindError
 from smp.handler import Options
 from smp.schema.catalog import Catalog, read_published_enums
 from smp.schema.model import Schema
+from smp.schema.resources import Resource, Resources
 from smp.server.errors import UnknownResourceError
 from smp.server.metrics import Metrics
 from smp.server.objects.crds import (
@@ -31,7 +32,6 @@ from smp.server.objects.crds import (
     is_established,
 )
 from smp.server.objects.overlays import add_fitting_rows, check_kinds
-from smp.server.objects.resources import Resource, Resources
 from smp.server.objects.tables import Column, columns_of
 from smp.server.openapi import OpenAPI
 from smp.server.registry.target import CRDS, Target, locate
@@ -94,7 +94,7 @@ class Kinds:
             overlay=settings.overlay,
             version=self.catalog.version,
         )
-        self._builtin = Resources.builtin(self.catalog, settings.runtime_config)
+        self._builtin = Resources.builtin(self.catalog, settings.runtime_config.serves)
         self.crds: Target = Target(self._builtin.find(CRDS[0], "v1", CRDS[1]))
         # The established definitions, and the revision of the last change of each CRD,
         # by name. That of a deleted CRD stays until the watch has passed it; after that

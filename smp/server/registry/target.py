@@ -6,8 +6,8 @@ from typing import Final
 
 import msgspec
 
+from smp.schema.resources import Resource, Resources
 from smp.server.errors import UnknownResourceError
-from smp.server.objects.resources import Resource, Resources
 
 CRDS: Final = ("apiextensions.k8s.io", "customresourcedefinitions")
 NAMESPACES: Final = ("", "namespaces")

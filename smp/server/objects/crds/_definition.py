@@ -16,6 +16,7 @@ from smp.paths import Path
 from smp.schema.catalog import Catalog
 from smp.schema.model import Loader
 from smp.schema.openapi_writer import REFERENCE_PREFIX
+from smp.schema.resources import Resource, ScalePaths, api_version
 from smp.schema.rewrite import rewrite
 from smp.schema.sources.crd import to_openapi
 from smp.server.errors import InvalidError, UnknownResourceError, invalid, raise_invalid
@@ -23,7 +24,6 @@ from smp.server.objects.crds._status import complete_names
 from smp.server.objects.crds.printer_columns import columns, is_supported
 from smp.server.objects.fields import objects_in, strings_in, value_at
 from smp.server.objects.overlays import add_fitting_rows, check_kinds
-from smp.server.objects.resources import Resource, ScalePaths, api_version
 from smp.server.objects.tables.columns import Column
 
 _KINDS: Final = "x-kubernetes-group-version-kind"

@@ -1,4 +1,4 @@
-"""The resources that the server serves: built-in ones of Kubernetes and custom ones.
+"""The resources of a server: built-in ones of Kubernetes and custom ones.
 
 ``resources.json`` is compiled from the discovery documents that Kubernetes publishes;
 its member ``source`` names them. It lists the versions of a resource in order of
@@ -13,18 +13,17 @@ what can be done with them is among their verbs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
 from typing import Any, Final, TypeAlias
 
 import msgspec
 from msgspec.structs import force_setattr, replace
 
+from smp.errors import UnknownResourceError
 from smp.schema.bundle import read_bundled_table
 from smp.schema.catalog import Catalog, kubernetes
-from smp.schema.resource_names import version_sort_key
-from smp.server.errors import UnknownResourceError
-from smp.server.settings import RuntimeConfig
 
 FieldPath: TypeAlias = tuple[str, ...]
 
@@ -41,6 +40,9 @@ VERBS: Final = (
     "watch",
 )
 SUBRESOURCE_VERBS: Final = ("get", "patch", "update")
+# Stability levels in the order in which clients prefer them; None is "stable".
+_STABILITY: Final = (None, "beta", "alpha")
+_VERSION: Final = re.compile(r"v([0-9]+)(?:(alpha|beta)([0-9]+))?")
 
 
 # Resources whose objects are stored in another version, which is served as well
@@ -49,6 +51,43 @@ _CONVERTED: Final = {
     ("autoscaling/v1", "horizontalpodautoscalers"): "autoscaling/v2",
     ("events.k8s.io/v1", "events"): "v1",
 }
+
+
+class ResourceName(msgspec.Struct, frozen=True):
+    """The names of one resource in one version."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    singular: str = ""
+    short_names: tuple[str, ...] = ()
+    namespaced: bool = True
+
+    @property
+    def api_version(self) -> str:
+        """The apiVersion of its objects."""
+        return api_version(self.group, self.version)
+
+    def path(self, namespace: str, name: str) -> str:
+        """Return the path of one of its objects; no namespace is ``default``."""
+        steps = ["apis", self.group] if self.group else ["api"]
+        steps.append(self.version)
+        if self.namespaced:
+            steps += ["namespaces", namespace or "default"]
+        return "/".join(["", *steps, self.plural, name])
+
+    @property
+    def names(self) -> set[str]:
+        """All its names, as kubectl takes them: in lower case."""
+        kind = self.kind.lower()
+        return {kind, self.plural, self.singular or kind, *self.short_names}
+
+    def is_called(self, text: str) -> bool:
+        """Tell whether ``deploy``, ``deployments.apps`` or the like means it."""
+        name, _, qualifier = text.partition(".")
+        qualifiers = {"", self.group, f"{self.version}.{self.group}"}
+        return name.lower() in self.names and qualifier in qualifiers
 
 
 class Strategy(msgspec.Struct, frozen=True, rename="camel"):
@@ -120,21 +159,14 @@ class Subresource(msgspec.Struct, frozen=True, cache_hash=True):
         return api_version(self.group, self.version)
 
 
-class Resource(msgspec.Struct, frozen=True, cache_hash=True):
+class Resource(ResourceName, frozen=True, cache_hash=True):
     """One resource in one version.
 
     Names that are left out default as in a CustomResourceDefinition.
     ``storage_api_version`` is the apiVersion in which its objects are stored.
     """
 
-    group: str
-    version: str
-    kind: str
-    plural: str
-    namespaced: bool = True
-    singular: str = ""
     list_kind: str = ""
-    short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     verbs: tuple[str, ...] = VERBS
     status: bool = False
@@ -159,11 +191,6 @@ class Resource(msgspec.Struct, frozen=True, cache_hash=True):
             force_setattr(self, "list_kind", f"{self.kind}List")
         if not self.storage_api_version:
             force_setattr(self, "storage_api_version", self.api_version)
-
-    @property
-    def api_version(self) -> str:
-        """The apiVersion of its objects."""
-        return api_version(self.group, self.version)
 
     @property
     def storage_group(self) -> str:
@@ -246,23 +273,25 @@ class Resources:
 
     @classmethod
     def builtin(
-        cls, catalog: Catalog | None = None, runtime_config: RuntimeConfig | None = None
+        cls,
+        catalog: Catalog | None = None,
+        serves: Callable[[str, str], bool] | None = None,
     ) -> Resources:
         """Return the built-in resources whose kinds a catalog describes.
 
-        The default catalog is the newest bundled Kubernetes. ``runtime_config`` says
-        which versions are served, by default those that are stable.
+        The default catalog is the newest bundled Kubernetes. ``serves`` says of a group
+        and a version whether it is served, by default those that are stable.
         """
-        runtime_config = runtime_config or RuntimeConfig()
+        serves = serves or is_stable
         catalog = catalog or kubernetes()
         described = set(catalog.kinds())
         preferred: dict[tuple[str, str], Resource] = {}
         converted: list[Resource] = []
         served: set[str] = set()
-        for resource in _published():
+        for resource in read_published_resources():
             if (resource.api_version, resource.kind) not in described:
                 continue
-            if not runtime_config.serves(resource.group, resource.version):
+            if not serves(resource.group, resource.version):
                 continue
             # The table has what any version has: CSINodes have a status since 1.37.
             type_ = catalog.schema(resource.api_version, resource.kind).type
@@ -344,5 +373,25 @@ class _ResourceTable(msgspec.Struct, frozen=True):
     resources: tuple[Resource, ...]
 
 
-def _published() -> tuple[Resource, ...]:
+def read_published_resources() -> tuple[Resource, ...]:
+    """Return the built-in resources in each version, in order of preference."""
     return read_bundled_table("resources.json", _ResourceTable).resources
+
+
+def version_sort_key(version: str) -> tuple[int, int, int, str]:
+    """Return a key that sorts version names, the preferred version first.
+
+    Go: k8s.io/apimachinery/pkg/version.CompareKubeAwareVersionStrings. Stable versions
+    come before beta and beta before alpha, the newest of each level first; names that
+    are not of this form come last, in alphabetical order.
+    """
+    match = _VERSION.fullmatch(version)
+    if match is None:
+        return len(_STABILITY), 0, 0, version
+    major, stability, minor = match.groups()
+    return _STABILITY.index(stability), -int(major), -int(minor or 0), ""
+
+
+def is_stable(_group: str, version: str) -> bool:
+    """Tell whether a version is stable, as all are that a server serves by default."""
+    return version_sort_key(version)[0] == 0
