@@ -87,6 +87,7 @@ MODULES = (
     "smp/_storage/semantic_equality.py",
     "smp/_storage/update_rules.py",
     "smp/_storage/update.py",
+    "smp/_storage/immutable.py",
     "smp/managed_fields/_elements.py",
     "smp/managed_fields/_set_walks.py",
     "smp/managed_fields/_shapes.py",

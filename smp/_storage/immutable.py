@@ -1,50 +1,23 @@
 """Immutable fields of built-in kinds: what an update may not change.
 
-The rules are data: smp/schema/bundled/immutable.json has them, each with the Go
-function that it is from. A RULE is::
+The rules are data, see smp._storage.immutable_table. Objects are compared as they are
+stored, with their defaults; an empty list or map equals an absent one, and quantities
+are equal by their amount (Go: apiequality.Semantic.DeepEqual).
 
-    {"kinds": ["apps Deployment"], "field": "spec.selector",
-     "message": "field is immutable", "source": "Go: ..."}
-
-``field`` is what may not change. ``except`` are paths in it that may (``*`` is any
-element of a list), ``once`` those that may be set where they are empty, and ``kept``
-those that stay as they were where they are left out. ``when`` and
-``unless`` are values of the old object, by path, under which the rule holds or does not
-hold, ``both`` those that the new object has to have as well; ``set`` and ``unset`` are
-paths that the old object has to have, or to lack. A step into a list is the ``type`` of
-a condition. ``reason`` and ``reported`` are the reason and the field of the cause where
-they are others than FieldValueInvalid and ``field``. With ``length`` only the number of
-elements may not change, and the rules that follow for this kind are not asked. With
-``unordered`` a list is a set of texts, with ``pointer`` an empty object is another one
-than none, with ``opaque`` the value is raw JSON, in which null and empty are values,
-and ``struct`` is the Go type that is printed of the value. ``only`` is
-"removal" where nothing but that is refused, and "change" where what is left out stays
-as it was.
-
-Objects are compared as they are stored, with their defaults; an empty list or map
-equals an absent one, and quantities are equal by their amount (Go:
-apiequality.Semantic.DeepEqual).
+This module is compiled with mypyc (hatch_build.py).
 """
 
 from __future__ import annotations
 
 from binascii import b2a_base64
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from typing import Final, Literal, TypeAlias
-
-import msgspec
+from collections.abc import Iterator
+from typing import Final
 
 from smp._storage.defaults import with_defaults
-from smp._storage.semantic_equality import (
-    Allowed,
-    decode,
-    is_changed,
-    is_empty,
-    read_at,
-)
+from smp._storage.immutable_table import allow, rules_by_kind
+from smp._storage.semantic_equality import decode, is_changed, is_empty, read_at
 from smp._storage.typed_storage import stored
-from smp._storage.update_rules import UPDATE_RULES, make_violation
+from smp._storage.update_rules import UPDATE_RULES
 from smp._values.values import (
     ABSENT,
     JSON,
@@ -55,106 +28,11 @@ from smp._values.values import (
     as_text,
     same,
 )
-from smp.schema.bundle import read_bundled_table
 from smp.schema.model import Schema
-from smp.violations import Reason, Violation
-
-Scalar: TypeAlias = str | int | bool
-
-
-class ImmutableField(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One rule of the table."""
-
-    kinds: tuple[str, ...]
-    source: str
-    field: str
-    message: str
-    reason: Reason = "FieldValueInvalid"
-    reported: str = ""
-    excepted: tuple[str, ...] = msgspec.field(default=(), name="except")
-    once: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
-    when: dict[str, Scalar] = {}
-    unless: dict[str, Scalar] = {}
-    both: dict[str, Scalar] = {}
-    needed: tuple[str, ...] = msgspec.field(default=(), name="set")
-    unset: tuple[str, ...] = ()
-    length: bool = False
-    unordered: bool = False
-    pointer: bool = False
-    opaque: bool = False
-    struct: str = ""
-    only: Literal["", "removal", "change"] = ""
-
-
-class _ImmutableTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    rules: tuple[ImmutableField, ...]
-
-
-class _CompiledRule:
-    """A rule with its paths split into steps."""
-
-    __slots__ = ("allowed", "kept", "once", "rule", "steps")
-
-    def __init__(self, rule: ImmutableField) -> None:
-        self.rule = rule
-        self.steps = tuple(rule.field.split("."))
-        self.allowed: Allowed = {}
-        for path in rule.excepted:
-            self.allowed = _allow(self.allowed, path.split("."))
-        self.once = [path.split(".") for path in rule.once]
-        self.kept = [path.split(".") for path in rule.kept]
-
-    def holds(self, old: JSONObject, new: JSONObject) -> bool:
-        """Tell whether the objects meet the conditions of the rule."""
-        for path in self.rule.needed:
-            if is_empty(read_at(old, path.split("."))):
-                return False
-        for path in self.rule.unset:
-            if not is_empty(read_at(old, path.split("."))):
-                return False
-        for path, value in {**self.rule.when, **self.rule.both}.items():
-            if not same(read_at(old, path.split(".")), value):
-                return False
-        for path, value in self.rule.both.items():
-            if not same(read_at(new, path.split(".")), value):
-                return False
-        for path, value in self.rule.unless.items():
-            if same(read_at(old, path.split(".")), value):
-                return False
-        return True
-
-    def violation(self, value: JSON | Absent) -> Violation:
-        """Make the violation of the rule."""
-        rule = self.rule
-        steps = (rule.reported or rule.field).split(".")
-        return make_violation(
-            steps, value, rule.message, rule.reason, struct=rule.struct
-        )
-
-
-def _allow(allowed: Allowed, steps: Sequence[str]) -> Allowed:
-    """Return what may change, and the value at a path."""
-    if allowed is None or not steps:
-        return None
-    below = allowed.get(steps[0], {})
-    return {**allowed, steps[0]: _allow(below, steps[1:])}
-
+from smp.violations import Violation
 
 # Kinds of which a default depends on what may change: completions on parallelism.
 _DEPENDING_DEFAULTS: Final = frozenset({("batch", "Job")})
-
-
-@cache
-def rules_by_kind() -> Mapping[tuple[str, str], tuple[_CompiledRule, ...]]:
-    """Return the rules of the table by (group, kind)."""
-    by_kind: dict[tuple[str, str], tuple[_CompiledRule, ...]] = {}
-    for rule in read_bundled_table("immutable.json", _ImmutableTable).rules:
-        compiled = _CompiledRule(rule)
-        for name in rule.kinds:
-            group, _, kind = name.rpartition(" ")
-            by_kind[group, kind] = (*by_kind.get((group, kind), ()), compiled)
-    return by_kind
 
 
 def find_changed_immutable_fields(
@@ -234,7 +112,7 @@ def find_immutable_changes(
         for side, paths in ((before, each.once), (after, each.kept)):
             for steps in paths:
                 if is_empty(read_at(decode(side), steps)):
-                    allowed = _allow(allowed, steps)
+                    allowed = allow(allowed, steps)
         if allowed is not None and is_changed(before, after, allowed, of_both=of_both):
             yield each.violation(value)
     if kind in UPDATE_RULES and not of_both:
