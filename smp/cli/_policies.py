@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Final
 
@@ -11,7 +11,8 @@ from msgspec.structs import asdict
 
 from smp._storage.update import as_stored, predict_refusals
 from smp._values.values import JSONObject, as_object, as_text
-from smp.cli._errors import UsageError
+from smp.cli._errors import CommandFailure, UsageError
+from smp.cli._identity import identity_of
 from smp.cli._inputs import Inputs
 from smp.cli._live import connect, is_cluster
 from smp.cli._object_outcomes import ObjectOutcome
@@ -19,8 +20,9 @@ from smp.cli._objects import Object, ObjectRow
 from smp.cli._options import WITHOUT_SCHEMA, CommandSettings, Schemas
 from smp.cluster.plan.failures import NoKindMatchError
 from smp.documents import Document
-from smp.errors import ApplyWarning
+from smp.errors import ApplyWarning, ObjectError, SmpError
 from smp.handler.admission import ManifestPolicies, ReviewedResource, Verdict
+from smp.lint import lint
 from smp.paths import Path
 from smp.reports import Finding
 from smp.schema.model import Schema
@@ -51,13 +53,37 @@ class CommandPolicies:
                 objects += _read_from_cluster(settings, path.partition(":")[2])
             else:
                 found = inputs.documents(path)
-                objects += [as_object(document.value) for document in found]
+                objects += self._sound(found, inputs)
         self._policies = ManifestPolicies(objects)
-        if self._policies.is_empty:
+        # Of one that cannot be evaluated it is said why.
+        if self._policies.is_empty and not inputs.problems:
             raise UsageError(
                 "Invalid value for '--policies': there is no policy with a binding in"
                 f" {', '.join(settings.policies)}"
             )
+
+    def _sound(
+        self, documents: Iterable[Document], inputs: Inputs
+    ) -> Iterator[JSONObject]:
+        """Yield what a server would store; a policy that it refuses is a problem.
+
+        Go: k8s.io/kubernetes, pkg/apis/admissionregistration/validation.
+        """
+        for document in documents:
+            value = as_object(document.value)
+            if as_text(value.get("kind")) in _KINDS:
+                identity = identity_of(value)
+                try:
+                    schema = self._schemas.of(Object(value, document))
+                    found = lint(value, schema, "manifest")
+                    wrong = [str(each) for each in found if each.severity == "error"]
+                    if wrong:
+                        raise ObjectError("\n".join(wrong))
+                except SmpError as error:
+                    failure = CommandFailure(error, document, identity.label)
+                    inputs.problems.append(failure)
+                    continue
+            yield value
 
     def review(
         self, new: JSONObject, old: JSONObject | None = None

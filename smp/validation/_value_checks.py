@@ -26,7 +26,7 @@ from smp.validation._judged import (
     is_missing,
 )
 from smp.validation._table import ValidationRow
-from smp.violations import unsupported
+from smp.violations import too_many, unsupported
 
 _MOST_PORTS: Final = 65535
 _LONGEST_PERCENT: Final = 18  # characters that count
@@ -116,10 +116,17 @@ def _is_between(number: int, row: ValidationRow) -> bool:
 
 
 def check_length(judged: Judged) -> None:
-    """Refuse a list or a text that is longer than ``maximum``."""
+    """Refuse a list or a text that is longer than ``maximum``.
+
+    A list without a message has too many items (Go: field.TooMany).
+    """
     value, most = judged.value, judged.row.maximum or 0
-    if isinstance(value, list | str) and len(value) > most:
+    if not isinstance(value, list | str) or len(value) <= most:
+        return
+    if judged.row.message:
         judged.invalid(value, judged.row.message)
+    else:
+        judged.found.append(too_many(Path(judged.steps), len(value), most))
 
 
 def _is_text_of(judged: Judged, text: JSON, below: tuple[Step, ...]) -> None:

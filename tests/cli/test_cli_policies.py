@@ -6,12 +6,14 @@ tests/data/apiserver/admission.jsonl has its answers.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 import yaml
 
+from tests.record.policies import change, malformed
 from tests.support import admission
 from tests.support.command import run
 
@@ -104,6 +106,34 @@ def test_what_cannot_be_known_is_neither_passed_nor_denied(tmp_path: Path) -> No
         assert linted.stdout.count("warning: unknown-to-policy: ") == 1, expression
         assert linted.exit_code == 1
         assert run("lint", new, "--severity", "error").exit_code == 0
+
+
+def test_what_a_server_does_not_store_is_an_error_with_its_place_and_not_evaluated(
+    tmp_path: Path,
+) -> None:
+    """malformed_policies.jsonl has what a kube-apiserver refuses."""
+    bases, changes = malformed()
+    objects = [change(bases, each) for each in changes]
+    policies = _write(tmp_path, "policies.yaml", [*objects, *bases])
+    new = _write(tmp_path, "new.yaml", [CASES[EVALUATED[0]]["requests"][0]["body"]])
+    ran = run("lint", new, "--policies", policies)
+    # A document has one line, and one with dashes is before it.
+    told = {int(line) for line in re.findall(r"policies.yaml:(\d+)", ran.stderr)}
+    wrong = [
+        each
+        for number, each in enumerate(changes)
+        if bool(each["message"]) != (2 * number + 1 in told)
+    ]
+    assert not wrong
+    assert ran.exit_code == 3
+    # A policy that is not evaluated denies nothing.
+    refused = [each for each in changes if each["path"] == ["spec", "variables"]]
+    obj = change(bases, refused[-1])
+    obj["spec"]["validations"] = [{"expression": "false"}]
+    policies = _write(tmp_path, "policies.yaml", [obj, *bases])
+    ran = run("lint", new, "--policies", policies)
+    assert "denied-by-policy" not in ran.stdout
+    assert "policies.yaml:1" in ran.stderr
 
 
 def test_a_file_without_a_policy_in_force_is_an_error(tmp_path: Path) -> None:

@@ -262,7 +262,12 @@ RECORDERS: Final = (
         "Go; builds `tests/managed_fields/upgrades`",
     ),
     Recorder("probes", "validation/probes.jsonl.xz", ONE_SERVER, SERVER),
-    Recorder("policies", "apiserver/policies.jsonl.xz", ONE_SERVER, SERVER),
+    Recorder(
+        "policies",
+        "apiserver/policies.jsonl.xz, malformed_policies.jsonl",
+        ONE_SERVER,
+        SERVER,
+    ),
     Recorder(
         "changed_definitions",
         "custom_resources/changed_definitions.jsonl",

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import lzma
 import time
+from copy import deepcopy
 from functools import cache
 from typing import Any, Final
 
@@ -22,6 +23,7 @@ from tests.support.apiserver import running, version
 from tests.support.paths import DATA
 
 FILE: Final = DATA / "apiserver" / "policies.jsonl.xz"
+MALFORMED: Final = DATA / "apiserver" / "malformed_policies.jsonl"
 _VERSION: Final = "admissionregistration.k8s.io/v1"
 _APPLY: Final = "application/apply-patch+yaml"
 # Until policies are known; nothing tells when.
@@ -36,6 +38,41 @@ def policies() -> tuple[dict[str, Any], ...]:
     """Read the record, without its first line."""
     with lzma.open(FILE, "rt") as file:
         return tuple(json.loads(line) for line in file)[1:]
+
+
+@cache
+def malformed() -> tuple[tuple[dict[str, Any], ...], tuple[dict[str, Any], ...]]:
+    """Read the sound policies and bindings, and the changes."""
+    head, *changes = map(json.loads, MALFORMED.read_text().splitlines())
+    return tuple(head["bases"]), tuple(changes)
+
+
+def change(bases: tuple[dict[str, Any], ...], each: dict[str, Any]) -> dict[str, Any]:
+    """Return the object with a change; one without a value removes the field."""
+    [base] = (base for base in bases if base["kind"] == each["kind"])
+    whole: dict[str, Any] = deepcopy(base)
+    *above, last = each["path"]
+    at: Any = whole
+    for step in above:
+        at = at[step]
+    if "value" in each:
+        at[last] = each["value"]
+    else:
+        del at[last]
+    return whole
+
+
+def record_malformed(client: httpx.Client) -> None:
+    """Write the record of malformed policies anew."""
+    bases, changes = malformed()
+    lines: list[dict[str, Any]] = [{"server": version(), "bases": bases}]
+    for each in changes:
+        obj = change(bases, each)
+        path = f"/apis/{_VERSION}/{_plural_of(obj)}?dryRun=All"
+        body = client.post(path, json=obj).json()
+        told = body["message"] if body.get("kind") == "Status" else ""
+        lines.append({**each, "message": told})
+    MALFORMED.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
 
 
 def objects_of(policy: dict[str, Any]) -> list[dict[str, Any]]:
@@ -59,10 +96,12 @@ def set_up(client: httpx.Client) -> None:
             client.post(_place_of(obj["kind"].lower() + "s"), json=obj)
     for policy in policies():
         for obj in objects_of(policy):
-            plural = obj["kind"].lower().removesuffix("y") + "ies"
-            if obj["kind"].endswith("Binding"):
-                plural = obj["kind"].lower() + "s"
-            client.post(f"/apis/{_VERSION}/{plural}", json=obj)
+            client.post(f"/apis/{_VERSION}/{_plural_of(obj)}", json=obj)
+
+
+def _plural_of(obj: dict[str, Any]) -> str:
+    kind: str = obj["kind"].lower()
+    return f"{kind}s" if kind.endswith("g") else f"{kind.removesuffix('y')}ies"
 
 
 def _place_of(resource: str) -> str:
@@ -106,6 +145,7 @@ def main() -> None:
     """Write the record anew."""
     lines: list[dict[str, Any]] = [{"server": version()}]
     with running() as server:
+        record_malformed(server.client)
         set_up(server.client)
         time.sleep(_PATIENCE)
         for policy in policies():
