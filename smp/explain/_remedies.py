@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from smp._values.values import (
     ABSENT,
     JSON,
     Absent,
-    JSONArray,
     as_list,
     same,
 )
-from smp.explain._causes import Edit, Remedy, Way
+from smp.explain._causes import Edit, Input, Remedy, Way
 from smp.explain._ways import Ways
 from smp.paths import value_at
 from smp.schema.sides import Sides
 
-# What each cause may be remedied by; the first remedy that is proved is shown.
+# Causes of which a remedy is the same.
 _LOST: Final = frozenset(
     {
         "changed-by-ambiguous-key",
@@ -32,19 +31,110 @@ _LOST: Final = frozenset(
 _STAYING: Final = frozenset(
     {"live-only", "never-applied", "not-pruned", "owned-by-others"}
 )
-_OVERWRITTEN: Final = frozenset({"overwritten", "overwrites-controller"})
 _SHORT: Final = frozenset({"deleted-by-repeated-key", "not-as-asked", "repeated-key"})
-_OTHERS: Final = frozenset(
-    {
-        "canonical",
-        "deleted-by-null",
-        "lost-in-list",
-        "nulls",
-        "unknown-field",
-        "zero-value",
-    }
+
+# What a value is taken from; "longer" is the list of the manifest with the element that
+# is lost.
+_Value: TypeAlias = Literal["absent", "null", "live", "manifest", "result", "longer"]
+
+
+class _Proposal(NamedTuple):
+    """Edits of inputs at the path of a cause, and what they should lead to there."""
+
+    sentence: str
+    edits: dict[Input, _Value]
+    wanted: _Value
+
+
+_TO_REMOVE: Final = (
+    _Proposal(
+        "to remove it, set it to null in the manifest", {"manifest": "null"}, "absent"
+    ),
+    _Proposal(
+        "to remove it, add it to the last-applied configuration",
+        {"last-applied": "live"},
+        "absent",
+    ),
 )
-_REMEDIED: Final = _LOST | _STAYING | _OVERWRITTEN | _SHORT | _OTHERS
+_TO_KEEP: Final = (
+    _Proposal("to keep it, put it into the manifest", {"manifest": "live"}, "live"),
+    _Proposal(
+        "to keep it, take it out of the last-applied configuration",
+        {"last-applied": "absent"},
+        "live",
+    ),
+)
+_TO_LEAVE: Final = (
+    _Proposal(
+        "to leave it to others, take it out of the manifest and out of the "
+        "last-applied configuration",
+        {"manifest": "absent", "last-applied": "absent"},
+        "live",
+    ),
+    _Proposal(
+        "to keep the live value, write it in the manifest", {"manifest": "live"}, "live"
+    ),
+)
+_TO_DROP: Final = (
+    _Proposal(
+        "leave it out of the manifest: the server stores the same",
+        {"manifest": "absent"},
+        "result",
+    ),
+)
+_TO_SPELL: Final = (
+    _Proposal(
+        "write it in the manifest as the server stores it",
+        {"manifest": "result"},
+        "result",
+    ),
+)
+# By the code of the cause; the first remedy that is proved is shown.
+_PROPOSALS: Final[dict[str, tuple[_Proposal, ...]]] = {
+    **dict.fromkeys(_STAYING, _TO_REMOVE),
+    **dict.fromkeys(_LOST, _TO_KEEP),
+    "lost-in-list": (
+        _Proposal(
+            "to keep it, put it into the list in the manifest",
+            {"manifest": "longer"},
+            "longer",
+        ),
+    ),
+    "overwritten": _TO_LEAVE,
+    "overwrites-controller": _TO_LEAVE,
+    "deleted-by-null": (
+        _Proposal(
+            "to keep it, take the null out of the manifest",
+            {"manifest": "absent"},
+            "live",
+        ),
+        _Proposal(
+            "to keep it, take it out of the manifest and out of the last-applied "
+            "configuration",
+            {"manifest": "absent", "last-applied": "absent"},
+            "live",
+        ),
+    ),
+    "zero-value": _TO_DROP,
+    "unknown-field": _TO_DROP,
+    "canonical": _TO_SPELL,
+    "nulls": _TO_SPELL,
+    "deleted-by-repeated-key": (
+        _Proposal(
+            "to keep it, take one of them out of the last-applied configuration",
+            {"last-applied": "absent"},
+            "manifest",
+        ),
+    ),
+    "repeated-key": (
+        _Proposal(
+            "to have one element of this key, take this one out of the manifest",
+            {"manifest": "absent"},
+            "absent",
+        ),
+    ),
+}
+_REMEDIED: Final = _PROPOSALS.keys() | _SHORT
 _BY_WAY: Final[dict[Way, str]] = {
     "server-side": "apply it server-side (kubectl apply --server-side)",
     "forced server-side": (
@@ -108,57 +198,24 @@ def _find_way(code: str, sides: Sides, ways: Ways) -> Remedy | None:
 
 def _edits(code: str, sides: Sides, element: JSON | Absent) -> Iterator[Remedy]:
     """Yield what edits of the inputs may help, the smallest ones first."""
-    path, live = sides.path, sides.live
-    if code in _STAYING:
-        null = Edit("manifest", path, None)
-        yield Remedy("to remove it, set it to null in the manifest", (null,), ABSENT)
-        known = Edit("last-applied", path, live)
-        sentence = "to remove it, add it to the last-applied configuration"
-        yield Remedy(sentence, (known,), ABSENT)
-    elif code in _LOST and live is not ABSENT:
-        keep = Edit("manifest", path, live)
-        yield Remedy("to keep it, put it into the manifest", (keep,), live)
-        forget = Edit("last-applied", path, ABSENT)
-        sentence = "to keep it, take it out of the last-applied configuration"
-        yield Remedy(sentence, (forget,), live)
-    elif code == "lost-in-list" and not isinstance(element, Absent):
-        longer: JSONArray = [*as_list(sides.manifest), element]
-        sentence = "to keep it, put it into the list in the manifest"
-        yield Remedy(sentence, (Edit("manifest", path, longer),), longer)
-    elif code in _OVERWRITTEN:
-        edits = (Edit("manifest", path, ABSENT), Edit("last-applied", path, ABSENT))
-        sentence = (
-            "to leave it to others, take it out of the manifest and out of the "
-            "last-applied configuration"
-        )
-        yield Remedy(sentence, edits, live)
-        keep = Edit("manifest", path, live)
-        sentence = "to keep the live value, write it in the manifest"
-        yield Remedy(sentence, (keep,), live)
-    elif code == "deleted-by-null":
-        edits = (Edit("manifest", path, ABSENT), Edit("last-applied", path, ABSENT))
-        yield Remedy("to keep it, take the null out of the manifest", edits[:1], live)
-        sentence = (
-            "to keep it, take it out of the manifest and out of the last-applied "
-            "configuration"
-        )
-        yield Remedy(sentence, edits, live)
-    elif code in ("zero-value", "unknown-field"):
-        drop = Edit("manifest", path, ABSENT)
-        sentence = "leave it out of the manifest: the server stores the same"
-        yield Remedy(sentence, (drop,), sides.result)
-    elif code in ("canonical", "nulls"):
-        write = Edit("manifest", path, sides.result)
-        sentence = "write it in the manifest as the server stores it"
-        yield Remedy(sentence, (write,), sides.result)
-    elif code == "deleted-by-repeated-key":
-        forget = Edit("last-applied", path, ABSENT)
-        sentence = "to keep it, take one of them out of the last-applied configuration"
-        yield Remedy(sentence, (forget,), sides.manifest)
-    elif code == "repeated-key":
-        drop = Edit("manifest", path, ABSENT)
-        sentence = "to have one element of this key, take this one out of the manifest"
-        yield Remedy(sentence, (drop,), ABSENT)
+    if code in _LOST and sides.live is ABSENT:
+        return
+    values: dict[_Value, JSON | Absent] = {
+        "absent": ABSENT,
+        "null": None,
+        "live": sides.live,
+        "manifest": sides.manifest,
+        "result": sides.result,
+    }
+    if not isinstance(element, Absent):
+        values["longer"] = [*as_list(sides.manifest), element]
+    for proposal in _PROPOSALS.get(code, ()):
+        if proposal.wanted in values:
+            edits = [
+                Edit(side, sides.path, values[value])
+                for side, value in proposal.edits.items()
+            ]
+            yield Remedy(proposal.sentence, tuple(edits), values[proposal.wanted])
 
 
 def _holds(value: JSON | Absent, wanted: JSON | Absent) -> bool:

@@ -421,7 +421,6 @@ class Rows:
                 hazards="ignore",
             )
         served = serve_apply(simulated, live, schema)
-        heals = False
         if served.object is not None:
             # A server may store less than what it is sent. What it fills in beside that
             # is no drift.
@@ -429,9 +428,7 @@ class Rows:
             paths = [path for path in paths if _is_among(path, stored)]
             if not paths:
                 return _JUDGED_SAME
-            heals = covers(served.object, desired, schema.type) or self._is_settled(
-                desired, served.object, schema
-            )
+        heals = self._heals(desired, served.object, schema)
         patch = None
         if result.kubectl_patch:
             patch = self._patch_text(result.kubectl_patch, schema)
@@ -472,17 +469,24 @@ class Rows:
         # An element with a repeated key, for example.
         return paths + [path for path in unmet if str(path) not in known]
 
-    def _is_settled(
-        self, desired: JSONObject, served: JSONObject, schema: Schema
+    def _heals(
+        self, desired: JSONObject, stored: JSONObject | None, schema: Schema
     ) -> bool:
-        """Tell whether a second apply of a manifest changes nothing."""
+        """Tell whether what a server stores is all that a manifest asks for.
+
+        It also is where a second apply of the manifest changes nothing.
+        """
+        if stored is None:
+            return False
+        if covers(stored, desired, schema.type):
+            return True
         result = three_way_apply(
-            desired, desired, served, schema, unknown_fields="merge", hazards="ignore"
+            desired, desired, stored, schema, unknown_fields="merge", hazards="ignore"
         )
-        after = serve_apply(result, served, schema).object
+        after = serve_apply(result, stored, schema).object
         if after is None:
             return False
-        return not self._find_differing(after, served, schema, result.unmet)
+        return not self._find_differing(after, stored, schema, result.unmet)
 
     def _follow_rules(
         self,
