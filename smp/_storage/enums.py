@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from smp._storage.typed_storage import is_pointer
 from smp._values.plain import over_json
 from smp._values.values import (
     ABSENT,
@@ -34,7 +35,8 @@ def validate_enums(
     responses, which may come from a newer server: the same violations, each a warning.
     Not more than 10,000 are returned. Null is absent. So is the empty string of a
     declared field unless the enum has it, for a Go client cannot leave out what has no
-    omitempty; as an element or as the value of a map it is checked. Unknown fields and
+    omitempty; as an element, as the value of a map, or where Go has a pointer it is
+    checked. Unknown fields and
     defaults are not checked. Raises SchemaError where the object reaches a type that
     the schema refers to and lacks, and DepthError.
     """
@@ -106,13 +108,14 @@ class EnumRule(Rule):
         """Judge a value by the enum of its type."""
         if not isinstance(facts, ScalarType) or _allows(facts, value):
             return
-        # A Go client cannot leave out the empty string of a field without omitempty.
-        # An element, or the value of a map, is not a declared field.
+        # A Go client cannot leave out the empty string of a field without omitempty,
+        # but nil of a pointer. An element, or the value of a map, is not declared.
         type_ = place.node.type
         declared = (
             isinstance(type_, ObjectType)
             and isinstance(step, str)
             and type_.declares(step)
+            and not is_pointer(type_, step)
         )
         if declared and isinstance(value, str) and not value:
             return

@@ -1,8 +1,8 @@
 """Immutable fields of built-in kinds: what an update may not change.
 
 The rules are data, see smp._storage.immutable_table. Objects are compared as they are
-stored, with their defaults; an empty list or map equals an absent one, and quantities
-are equal by their amount (Go: apiequality.Semantic.DeepEqual).
+stored, with their defaults; an empty list or map equals an absent one, an empty
+struct does not, and quantities are equal by their amount (Go: apiequality.Semantic.DeepEqual).
 
 This module is compiled with mypyc (hatch_build.py).
 """
@@ -15,7 +15,13 @@ from typing import Final
 
 from smp._storage.defaults import with_defaults
 from smp._storage.immutable_table import allow, rules_by_kind
-from smp._storage.semantic_equality import decode, is_changed, is_empty, read_at
+from smp._storage.semantic_equality import (
+    decode,
+    is_changed,
+    is_empty,
+    is_nil,
+    read_at,
+)
 from smp._storage.typed_storage import stored
 from smp._storage.update_rules import UPDATE_RULES
 from smp._values.values import (
@@ -105,23 +111,15 @@ def find_immutable_changes(
             continue
         if each.rule.unordered:
             before, after = _set_of(before), _set_of(after)
-        if each.rule.pointer and not of_both and not _are_both_set(before, after):
-            yield each.violation(value)
-            continue
         allowed = each.allowed
         for side, paths in ((before, each.once), (after, each.kept)):
             for steps in paths:
-                if is_empty(read_at(decode(side), steps)):
+                if is_nil(read_at(decode(side), steps)):
                     allowed = allow(allowed, steps)
         if allowed is not None and is_changed(before, after, allowed, of_both=of_both):
             yield each.violation(value)
     if kind in UPDATE_RULES and not of_both:
         yield from UPDATE_RULES[kind](old, new)
-
-
-def _are_both_set(before: JSON | Absent, after: JSON | Absent) -> bool:
-    """Tell whether a pointer is nil in both of two objects, or in none."""
-    return (decode(before) in (ABSENT, None)) == (decode(after) in (ABSENT, None))
 
 
 def _set_of(value: JSON | Absent) -> JSON:

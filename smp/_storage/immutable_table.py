@@ -15,11 +15,10 @@ paths that the old object has to have, or to lack. A step into a list is the ``t
 a condition. ``reason`` and ``reported`` are the reason and the field of the cause where
 they are others than FieldValueInvalid and ``field``. With ``length`` only the number of
 elements may not change, and the rules that follow for this kind are not asked. With
-``unordered`` a list is a set of texts, with ``pointer`` an empty object is another one
-than none, with ``opaque`` the value is raw JSON, in which null and empty are values,
-and ``struct`` is the Go type that is printed of the value. ``only`` is
-"removal" where nothing but that is refused, and "change" where what is left out stays
-as it was.
+``unordered`` a list is a set of texts, with ``opaque`` the value is raw JSON, in which
+null and empty are values, and ``struct`` is the Go type that is printed of the value.
+``only`` is "removal" where nothing but that is refused, and "change" where what is left
+out stays as it was.
 """
 
 from __future__ import annotations
@@ -63,7 +62,6 @@ class ImmutableField(
     unset: tuple[str, ...] = ()
     length: bool = False
     unordered: bool = False
-    pointer: bool = False
     opaque: bool = False
     struct: str = ""
     only: Literal["", "removal", "change"] = ""

@@ -57,6 +57,9 @@ def is_changed(
 ) -> bool:
     """Tell whether a value changed elsewhere than where it may.
 
+    Objects are compared as typed storage leaves them: an empty object, or text, that
+    it keeps is what a pointer leads to, and is not the same as none.
+
     With ``of_both`` only what both have counts, and differs however it is written: a
     server that fills in defaults, and spells what it stores, does not make it equal.
 
@@ -68,7 +71,10 @@ def is_changed(
     if of_both and (type(old) is not type(new) or is_empty(old) or is_empty(new)):
         return False
     if isinstance(old, dict) or isinstance(new, dict):
-        if not all(isinstance(each, dict) or is_empty(each) for each in (old, new)):
+        is_of_one = all(isinstance(each, dict) or is_empty(each) for each in (old, new))
+        # A pointer to an empty struct is another one than none.
+        is_set = type(old) is not type(new) and (not allowed or new == {})
+        if is_set or not is_of_one:
             return True
         for name in {**as_object(old), **as_object(new)}:
             below = allowed.get(name, _NOTHING)
@@ -87,7 +93,7 @@ def is_changed(
         if below is None or len(elements) != len(others):
             return below is not None and not of_both
         return _are_changed(elements, others, below, of_both=of_both)
-    if same(old, new) or (is_empty(old) and is_empty(new)):
+    if same(old, new) or (is_nil(old) and is_nil(new)):
         return False
     return not (is_quantity and _are_equal_quantities(old, new)) and (
         not of_both or _has_one_spelling(old) or _has_one_spelling(new)
@@ -124,8 +130,11 @@ def _are_equal_quantities(old: JSON | Absent, new: JSON | Absent) -> bool:
     return before is not None and after is not None and before.equals(after)
 
 
+def is_nil(value: JSON | Absent) -> bool:
+    """Tell whether a value is absent or null, as what no pointer leads to."""
+    return isinstance(value, Absent) or value is None
+
+
 def is_empty(value: JSON | Absent) -> bool:
     """Tell whether a value is absent, null or empty, which are equal in Go."""
-    if isinstance(value, Absent) or value is None:
-        return True
-    return isinstance(value, (str, dict, list)) and not value
+    return is_nil(value) or (isinstance(value, (str, dict, list)) and not value)

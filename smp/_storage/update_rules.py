@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
-from smp._storage.semantic_equality import is_changed, is_empty, read_at
+from smp._storage.semantic_equality import is_changed, is_empty, is_nil, read_at
 from smp._values.quantities import Quantity, read_quantity
 from smp._values.values import (
     ABSENT,
@@ -344,8 +344,9 @@ def _storage_class(old: JSONObject, new: JSONObject) -> Iterator[Violation]:
     before = as_text(as_object(read_at(old, steps)).get(_CLASS_ANNOTATION))
     after = as_text(as_object(read_at(new, steps)).get(_CLASS_ANNOTATION))
     names = ("spec", "storageClassName")
-    chosen = as_text(read_at(new, names))
-    is_added = bool(before and chosen) and is_empty(read_at(old, names))
+    named = read_at(new, names)
+    chosen = as_text(named)
+    is_added = bool(before) and not is_nil(named) and is_nil(read_at(old, names))
     if after != before and (after or not is_added or chosen != before):
         yield make_violation((*steps, _CLASS_ANNOTATION), after, "field is immutable")
     if is_added and chosen != before:

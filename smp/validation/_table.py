@@ -54,7 +54,7 @@ class ValidationRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     core: bool = False
     minimum: int | None = None
     maximum: int | None = None
-    zero: Literal["", "unset", "judged"] = ""
+    zero: Literal["", "unset", "judged", "pointer"] = ""
     values: tuple[str, ...] = ()
     format: str = ""
     each: bool = False

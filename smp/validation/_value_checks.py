@@ -54,9 +54,14 @@ def missing(judged: Judged) -> None:
 
 
 def forbidden(judged: Judged) -> None:
-    """Forbid a value, which is set even where it is zero: it is a pointer in Go."""
+    """Forbid a value, which is set even where it is zero: it is a pointer in Go.
+
+    The empty text is set only where ``_judges_empty`` says so.
+    """
     value = judged.value
-    if value is not ABSENT and value is not None and value not in ([], ""):
+    if value is ABSENT or value is None:
+        return
+    if value not in ([], "") or _judges_empty(judged):
         judged.add("FieldValueForbidden", judged.row.message)
 
 
@@ -141,11 +146,17 @@ def _is_text_of(judged: Judged, text: JSON, below: tuple[Step, ...]) -> None:
             judged.add("FieldValueInvalid", problem, text, below)
 
 
+def _judges_empty(judged: Judged) -> bool:
+    """Tell whether an empty text counts: as what is absent, or as a pointer in Go."""
+    zero = judged.row.zero
+    return zero == "judged" or (zero == "pointer" and judged.value == "")
+
+
 def text_format(judged: Judged) -> None:
     """Check the format of a text, or with ``each`` of the texts in a list.
 
-    The empty text is absent, unless ``zero`` is "judged". With ``key`` the texts are
-    those that the elements have in that field, and the cause names the list.
+    The empty text is absent, unless ``_judges_empty`` says otherwise. With ``key`` the
+    texts are those that the elements have in that field, and the cause names the list.
     """
     row, value = judged.row, judged.value
     if row.key:
@@ -156,7 +167,7 @@ def text_format(judged: Judged) -> None:
             _is_text_of(judged, text, (index,))
     elif not is_missing(value):
         _is_text_of(judged, as_text(value), ())
-    elif row.zero == "judged":
+    elif _judges_empty(judged):
         _is_text_of(judged, "", ())
 
 
@@ -170,7 +181,7 @@ def supported(judged: Judged) -> None:
     """Support ``values`` only (Go: field.NotSupported).
 
     With ``key`` the value is that of the object in the field, and the cause shows it.
-    The empty value is absent, unless ``zero`` is "judged".
+    The empty value is absent, unless ``_judges_empty`` says otherwise.
     """
     row, value = judged.row, judged.value
     values: list[JSON] = [*row.values]
@@ -180,7 +191,7 @@ def supported(judged: Judged) -> None:
                 path = Path((*judged.steps, index))
                 judged.found.append(unsupported(path, element, values))
         return
-    if is_missing(value) and row.zero != "judged":
+    if is_missing(value) and not _judges_empty(judged):
         return
     if is_missing(value):
         value = ""

@@ -3,11 +3,12 @@
 ``SMP_KUBE_APISERVER=build python -m tests.record.immutable_updates`` creates the
 objects of tests/data/apiserver/immutable.yaml, and those of
 tests.support.mutated_objects. Each gets as a dry run its merge patches of the file,
-and updates that tests.support.random_updates draws. What is refused is also created as
-another object: a cause that the creation does not have compares the new object with the
-old one. It writes immutable.jsonl.xz beside the file: the version of the server, and a
-line for each object, with what is live, and of each update ``[patch, code, causes]``,
-the causes that compare, as ``[reason, field, message]``.
+updates that tests.support.random_updates draws, and some with zero values. What is
+refused is also created as another object: a cause that the creation does not have
+compares the new object with the old one. It writes immutable.jsonl.xz beside the file:
+the version of the server, and a line for each object, with what is live, and of each
+update ``[patch, code, causes]``, the causes that compare, as ``[reason, field,
+message]``.
 
 ``--each N`` and ``--to FILE`` record another number of updates elsewhere.
 """
@@ -20,6 +21,7 @@ import lzma
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any, Final
 
 import yaml
@@ -33,12 +35,14 @@ from tests.support.apiserver import ApiServer, running, version
 from tests.support.defaulted_manifests import resource_path
 from tests.support.mutated_objects import bases
 from tests.support.paths import DATA
-from tests.support.random_updates import UpdateMaker
+from tests.support.random_updates import UpdateMaker, emptied
 
 CASES: Final = DATA / "apiserver" / "immutable.yaml"
 FILE: Final = CASES.with_suffix(".jsonl.xz")
 # Updates that are drawn for each object.
 EACH: Final = 3
+# Fields of each object that get a zero value.
+EMPTIED: Final = 20
 _MERGE: Final = "application/merge-patch+json"
 _COMPARING: Final = ("FieldValueInvalid", "FieldValueForbidden")
 _CREATED: Final = 201
@@ -69,6 +73,9 @@ def recorded(server: ApiServer, each: int) -> Iterator[JSONObject]:
             server.request("PATCH", path, status, _MERGE)
         live = _read_live(server, f"{collection}/{name}")
         drawn = [merge_patch.diff(live, maker.update(live)) for _ in range(each)]
+        zeros = emptied(live)
+        some = Random(number).sample(zeros, min(EMPTIED, len(zeros)))
+        drawn += [merge_patch.diff(live, new) for new in some]
         updates: JSONArray = [
             [patch, *_answer(server, f"{collection}/{name}", live, patch)]
             for patch in (*case["patches"], *drawn)

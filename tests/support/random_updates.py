@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from random import Random
 from typing import Final
 
 import smp
 from smp._values.values import JSON, JSONObject, as_object, same
-from smp.schema.model import ObjectType, ScalarType, Type
+from smp.schema.model import ListType, ObjectType, ScalarType, Type
 from tests.support.typed_objects import VERSION
 
 _ATTEMPTS: Final = 50
@@ -129,6 +129,40 @@ class UpdateMaker:
         if isinstance(type_, ScalarType) and type_.name == "integer":
             return 5
         return "a" if is_text else value
+
+
+def emptied(live: JSONObject) -> list[JSONObject]:
+    """Return an object with the zero value in each field, in turn, that it lacks.
+
+    In Go these are nil, and what a pointer leads to, or nothing at all.
+    """
+    type_ = smp.kubernetes(VERSION).schema_of(live).type
+    return [as_object(new) for new in _emptied(live, type_, top=True)]
+
+
+_ZEROS: Final[dict[str, JSON]] = {"integer": 0, "boolean": False, "int-or-string": 0}
+
+
+def _zero(type_: Type) -> JSON:
+    if isinstance(type_, ScalarType):
+        return _ZEROS.get(type_.name, "")
+    return [] if isinstance(type_, ListType) else {}
+
+
+def _emptied(value: JSON, type_: Type, *, top: bool = False) -> Iterator[JSON]:
+    if isinstance(value, list):
+        for index, element in enumerate(value):
+            for new in _emptied(element, type_.items):
+                yield [*value[:index], new, *value[index + 1 :]]
+    elif isinstance(value, dict) and isinstance(type_, ObjectType) and type_.structured:
+        for field in type_:
+            if top and field.name in _UNCHANGED:
+                continue
+            if field.name not in value:
+                yield {**value, field.name: _zero(field.type)}
+            else:
+                for new in _emptied(value[field.name], field.type):
+                    yield {**value, field.name: new}
 
 
 def _other_text(text: str) -> str:

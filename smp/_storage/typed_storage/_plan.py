@@ -15,6 +15,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from smp._values.values import ABSENT, JSON, MAX_LEVELS, Absent, JSONObject
+from smp.paths import Step
 from smp.schema.bundle import read_bundled_table
 from smp.schema.model import ListType, ObjectType, ScalarType, Schema, Type, Types
 from smp.schema.plan import Interest, Interests, plan_of
@@ -110,6 +111,13 @@ def zero_key(type_: Type, name: str) -> JSON | Absent:
         return ABSENT
     scalar = field.type
     return _ZEROS[_SCALARS[scalar.name]] if isinstance(scalar, ScalarType) else ABSENT
+
+
+def is_pointer(type_: Type, step: Step) -> bool:
+    """Tell whether a field is a pointer to a scalar in Go, so that zero is a value."""
+    package, _, short = getattr(type_, "name", "").rpartition(".")
+    facts = go_types().get(package, {}).get(short, {})
+    return step in facts.get("pointer", "").split(" ")
 
 
 class _EmbeddedInterest(Interest):
