@@ -28,6 +28,7 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 MODULES = (
     "smp/_values/steps.py",
     "smp/_values/values.py",
+    "smp/_values/fields.py",
     "smp/_values/api_objects.py",
     "smp/_values/quantities.py",
     "smp/_values/times.py",
@@ -120,7 +121,6 @@ MODULES = (
     "smp/fleet/_coverage.py",
     "smp/fleet/_equality.py",
     "smp/wire/_lazy.py",
-    "smp/server/objects/fields.py",
     "smp/server/objects/metadata.py",
     "smp/server/registry/envelope.py",
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from smp._values.values import JSONObject, as_object
+from smp._values.values import JSON, Absent, JSONObject, as_object
 
 # What a server sets in the metadata of each object, and a new object does not have.
 SERVER_METADATA: Final = (
@@ -44,3 +44,17 @@ def drop_managed_fields(obj: JSONObject) -> JSONObject:
     rest = {**metadata}
     del rest["managedFields"]
     return {**obj, "metadata": rest}
+
+
+def metadata_of(obj: JSONObject) -> JSONObject:
+    """Return the metadata of an object; empty where it has none."""
+    return as_object(obj.get("metadata"))
+
+
+def set_metadata(obj: JSONObject, **fields: JSON | Absent) -> JSONObject:
+    """Return an object with these fields of its metadata; ABSENT removes a field."""
+    metadata: JSONObject = {}
+    for name, value in {**metadata_of(obj), **fields}.items():
+        if not isinstance(value, Absent):
+            metadata[name] = value
+    return {**obj, "metadata": metadata}

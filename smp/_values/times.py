@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Final, TypeAlias
 
 from smp._values.text_cache import TextCache
@@ -151,6 +151,12 @@ def _is_zero(instant: Instant) -> bool:
 def print_time(seconds: int) -> str:
     """Print a time in seconds since 1970, in UTC (Go: time.RFC3339)."""
     return f"{_print_seconds(seconds)}Z"
+
+
+def timestamp(now: datetime) -> str:
+    """Print a time as in metadata: RFC 3339, in UTC, to the second."""
+    moment = now.astimezone(UTC).replace(tzinfo=None)
+    return f"{moment.isoformat(timespec='seconds')}Z"
 
 
 def print_micro_time(instant: Instant) -> str:

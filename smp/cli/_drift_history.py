@@ -16,6 +16,7 @@ from typing import Final
 import msgspec
 
 from smp._values.path_patterns import pattern_of
+from smp._values.times import timestamp
 from smp._values.values import JSON, as_list, as_object
 from smp.cli._drift_records import RecordPart
 from smp.cli._errors import CommandFailure
@@ -135,7 +136,7 @@ def _commits_of_lines(text: str) -> dict[int, Commit]:
             current.author = value
         elif name == "author-time":
             moment = datetime.fromtimestamp(int(value), UTC)
-            current.time = moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+            current.time = timestamp(moment)
         elif name == "summary":
             current.summary = value
     return lines

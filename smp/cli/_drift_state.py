@@ -36,6 +36,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
+from smp._values.times import timestamp
 from smp.cli._drift_comparing import DriftRow, SameCount, key_of
 from smp.cli._drift_documents import DocumentTable, read_only
 from smp.cli._drift_reading import FileContent
@@ -390,7 +391,7 @@ class DriftState:
 def _time(ago: int = 0) -> str:
     """Return the time, or that some seconds ago."""
     moment = datetime.now(UTC) - timedelta(seconds=ago)
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return timestamp(moment)
 
 
 def _number_of(granule: Granule) -> int:

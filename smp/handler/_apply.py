@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from smp._storage.typed_storage import rewriting_paths
+from smp._values.api_objects import metadata_of
 from smp._values.values import ABSENT, JSONObject
 from smp.documents import read_first
 from smp.errors import DocumentError, ObjectError, bounded
@@ -17,7 +18,6 @@ from smp.handler._field_managers import manager_problems
 from smp.handler._identity import (
     NO_VERSION,
     VERSION_REQUIRED,
-    metadata_of,
     word_wrong_name,
 )
 from smp.handler._options import MANAGER, MANAGER_REQUIRED

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from smp._values.api_objects import metadata_of
 from smp._values.values import (
     ABSENT,
     JSON,
@@ -254,11 +255,6 @@ def find_managed_fields_violations(
     for index, entry in enumerate(as_list(entries)):
         path = Path(("metadata", "managedFields", index, "manager"))
         yield from manager_problems(as_text(as_object(entry).get("manager")), path)
-
-
-def metadata_of(obj: JSONObject) -> JSONObject:
-    """Return the metadata of an object; empty where it has none."""
-    return as_object(obj.get("metadata"))
 
 
 def status_details(obj: JSONObject, resource: str = "") -> dict[str, str]:

@@ -25,6 +25,7 @@ from smp._storage.update import (
     normalize_before_defaults,
     normalize_update,
 )
+from smp._values.api_objects import metadata_of
 from smp._values.last_applied import last_applied_configuration
 from smp._values.plain import as_plain_object
 from smp._values.sharing import share_object
@@ -41,7 +42,6 @@ from smp.handler._body import MAX_REPORTED
 from smp.handler._identity import (
     add_server_metadata,
     find_managed_fields_violations,
-    metadata_of,
     of_kind,
     patch_of_kind,
     status_details,

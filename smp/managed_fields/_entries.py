@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from smp._values.api_objects import drop_managed_fields
-from smp._values.times import read_time
+from smp._values.times import read_time, timestamp
 from smp._values.values import JSON, JSONArray, JSONObject, as_list, as_object, as_text
 from smp.errors import ObjectError, SmpError
 from smp.managed_fields._field_set import EMPTY, FieldSet
@@ -276,13 +276,11 @@ def _owner(entry: JSON, index: int) -> Owner:
 def _time_text(moment: datetime) -> str:
     """Return a time as an entry has it; without a zone it is UTC."""
     try:
-        utc = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
+        return timestamp(moment.replace(tzinfo=moment.tzinfo or UTC))
     except OverflowError:
         raise ObjectError(
             f"{moment} is no time of a write", code="invalid-time"
         ) from None
-    # strftime pads no years.
-    return f"{utc.replace(microsecond=0, tzinfo=None).isoformat()}Z"
 
 
 # A server writes many objects in a second.

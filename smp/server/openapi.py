@@ -16,6 +16,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from smp._values import codec
+from smp._values.fields import objects_in
 from smp._values.values import JSON, JSONObject
 from smp.schema.catalog import Catalog
 from smp.schema.descriptions import describe
@@ -29,7 +30,6 @@ from smp.schema.resources import Resource, Resources, api_version
 from smp.schema.sources.openapi import Kind
 from smp.server.errors import UnknownResourceError
 from smp.server.objects.crds import Definition
-from smp.server.objects.fields import objects_in
 
 # The names of schemas, by role: object, list, scale, options, status and patch.
 Components: TypeAlias = Mapping[str, str]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from starlette.applications import Starlette
 
+from smp._values.api_objects import set_metadata
 from smp._values.values import ABSENT, JSONObject, as_object, as_text
 from smp.schema.resources import Resource
 from smp.server.app import create_app
-from smp.server.objects.metadata import set_metadata
 from smp.server.registry.deletion import resume_deletions
 from smp.server.registry.state import ServerState
 from smp.server.run import Server, uvicorn_config

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 
 from smp._values import names
+from smp._values.times import timestamp
 from smp._values.values import JSON, JSONObject, as_object, same
 from smp.errors import SmpError
 from smp.handler import ModifiedError
@@ -34,7 +35,6 @@ from smp.server.objects.metadata import (
     prepare_for_update,
     random_suffix,
     set_resource_version,
-    timestamp,
 )
 from tests.record.facts import facts
 from tests.support.rows import each_row

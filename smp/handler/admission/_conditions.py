@@ -5,9 +5,10 @@ Go: k8s.io/apiserver, pkg/admission/plugin/webhook/matchconditions/matcher.go.
 
 from __future__ import annotations
 
+from smp._values.fields import objects_in
 from smp._values.values import JSONObject, as_text
 from smp.custom_resources import ExpressionError
-from smp.handler.admission._policies import Evaluation, read_objects
+from smp.handler.admission._policies import Evaluation
 
 
 def find_condition_problem(fields: JSONObject, evaluation: Evaluation) -> str | None:
@@ -17,7 +18,7 @@ def find_condition_problem(fields: JSONObject, evaluation: Evaluation) -> str | 
     UnknownInputError, unless a condition is false.
     """
     errors: list[str] = []
-    for condition in read_objects(fields.get("matchConditions")):
+    for condition in objects_in(fields.get("matchConditions")):
         try:
             if evaluation.evaluate(as_text(condition.get("expression"))) is False:
                 return ""

@@ -6,12 +6,12 @@ webhook/predicates and policy/matching/matching.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
 
 from smp._storage.typed_storage import convert
+from smp._values.fields import objects_in
 from smp._values.label_selectors import LabelSelector, Requirement
 from smp._values.values import (
     JSON,
@@ -146,13 +146,13 @@ class Criteria(msgspec.Struct, frozen=True):
     @classmethod
     def of_webhook(cls, webhook: JSONObject) -> Criteria:
         """Read those of a webhook. Without rules it is called for nothing."""
-        return cls._read(webhook, [*_objects(webhook.get("rules"))], [])
+        return cls._read(webhook, [*objects_in(webhook.get("rules"))], [])
 
     @classmethod
     def of_policy(cls, constraints: JSONObject) -> Criteria:
         """Read the MatchResources of a policy or of a binding."""
-        rules = [*_objects(constraints.get("resourceRules"))]
-        excluded = [*_objects(constraints.get("excludeResourceRules"))]
+        rules = [*objects_in(constraints.get("resourceRules"))]
+        excluded = [*objects_in(constraints.get("excludeResourceRules"))]
         return cls._read(constraints, rules or None, excluded)
 
     @classmethod
@@ -253,14 +253,9 @@ def read_selector(selector: JSON) -> LabelSelector:
         Requirement(key, "in", (as_text(value),))
         for key, value in as_object(fields.get("matchLabels")).items()
     ]
-    for expression in _objects(fields.get("matchExpressions")):
+    for expression in objects_in(fields.get("matchExpressions")):
         values = [as_text(value) for value in as_list(expression.get("values"))]
         operator = _OPERATORS[as_text(expression.get("operator"))]
         key = as_text(expression.get("key"))
         requirements.append(Requirement(key, operator, tuple(values)))
     return LabelSelector(tuple(requirements))
-
-
-def _objects(value: JSON) -> Iterator[JSONObject]:
-    for element in as_list(value):
-        yield as_object(element)

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from smp._values.fields import objects_in
 from smp._values.values import JSONObject, as_list, as_object, as_text, same
 from smp.custom_resources import ExpressionError
 from smp.errors import PatchError, SmpError, UnknownFieldError
@@ -25,7 +26,6 @@ from smp.handler.admission._policies import (
     Policy,
     PolicyConfigurationError,
     find_invocations,
-    read_objects,
 )
 from smp.handler.admission._validating import Verdict, deny
 from smp.json_patch import OperationError, apply_as_server
@@ -161,7 +161,7 @@ class MutatingPolicies:
                 if problem:
                     self._report(policy, label, _MutationError(problem))
                 return None
-            for mutation in read_objects(policy.spec.get("mutations")):
+            for mutation in objects_in(policy.spec.get("mutations")):
                 evaluation = self._evaluation(invocation, obj)
                 try:
                     obj = self._mutate(mutation, evaluation, obj)

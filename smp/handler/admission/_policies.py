@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from smp._values.extras import extra_hint
-from smp._values.values import JSON, JSONObject, as_list, as_object, as_text
+from smp._values.values import JSONObject, as_list, as_object, as_text
 from smp.custom_resources import (
     BudgetError,
     Expression,
@@ -268,9 +268,3 @@ class Evaluation:
             raise ExpressionError(
                 f'composited variable "{name}" fails to evaluate: {reason}'
             ) from None
-
-
-def read_objects(value: JSON) -> Iterator[JSONObject]:
-    """Yield the elements of a list of objects."""
-    for element in as_list(value):
-        yield as_object(element)

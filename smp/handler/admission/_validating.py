@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from smp._values.fields import objects_in
 from smp._values.values import JSONObject, as_list, as_object, as_text
 from smp.custom_resources import ExpressionError
 from smp.handler._status import AnsweredError
@@ -24,7 +25,6 @@ from smp.handler.admission._policies import (
     Policies,
     Policy,
     find_invocations,
-    read_objects,
 )
 
 # Go: celconfig.MaxEvaluatedMessageExpressionSizeBytes, maxAuditAnnotationValueLength.
@@ -183,7 +183,7 @@ def _decide(
         if problem and not ignores:
             yield Decision(problem)
         return
-    for index, validation in enumerate(read_objects(policy.spec.get("validations"))):
+    for index, validation in enumerate(objects_in(policy.spec.get("validations"))):
         try:
             is_met = evaluation.evaluate(as_text(validation.get("expression")))
         except ExpressionError as error:
@@ -218,7 +218,7 @@ def _annotate(
     policy: Policy, evaluation: Evaluation, annotations: dict[str, list[str]]
 ) -> Iterator[str]:
     """Add the audit annotations of a policy; yield what is wrong with them."""
-    for annotation in read_objects(policy.spec.get("auditAnnotations")):
+    for annotation in objects_in(policy.spec.get("auditAnnotations")):
         text = as_text(annotation.get("valueExpression"))
         try:
             value = evaluation.evaluate(text)

@@ -10,7 +10,9 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from smp._values.api_objects import metadata_of
 from smp._values.codec import decode
+from smp._values.fields import objects_in
 from smp._values.values import JSONObject, as_list, as_object, as_text
 from smp.handler import Admission as Change
 from smp.handler import AnsweredError, StatusError
@@ -43,8 +45,6 @@ from smp.server.admission._webhooks import (
 )
 from smp.server.errors import UnknownResourceError
 from smp.server.objects import metadata, subresources
-from smp.server.objects.fields import objects_in
-from smp.server.objects.metadata import metadata_of
 from smp.server.registry.envelope import unpack
 from smp.server.registry.state import ServerState
 from smp.server.registry.target import NAMESPACES, Target

@@ -9,7 +9,7 @@ from typing import Final, ParamSpec, TypeVar
 from msgspec.structs import replace
 from starlette.requests import Request
 
-from smp._storage import protobuf
+from smp._storage import protobuf, service_addresses
 from smp._storage.daemon_sets import DAEMON_SETS, count_templates
 from smp._values.values import JSONObject
 from smp.handler import STOCK_SERVER, Options, manager_of, requested
@@ -21,7 +21,7 @@ from smp.server.admission import AdmissionReviewer, find_admission
 from smp.server.endpoints.answers import AnswerFormat, media_type, negotiate
 from smp.server.endpoints.list_options import ListOptions
 from smp.server.metrics import Labels
-from smp.server.objects import addresses, subresources
+from smp.server.objects import subresources
 from smp.server.registry.kinds import Kind
 from smp.server.registry.state import ServerState
 from smp.server.registry.target import Target
@@ -205,5 +205,5 @@ def _prepare(
             new = count_templates(None, new)
         return new
     if resource.key == ("", "services"):
-        new = addresses.keep(old, new)
+        new = service_addresses.keep(old, new)
     return subresources.on_update(old, new, resource)

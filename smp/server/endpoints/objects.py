@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from smp import handler
 from smp._values import codec
+from smp._values.api_objects import metadata_of
 from smp._values.values import JSONObject
 from smp.errors import SmpError
 from smp.handler import (
@@ -29,7 +30,6 @@ from smp.server.endpoints.lists import Selected, object_response, select, store_
 from smp.server.errors import InvalidError
 from smp.server.objects import subresources
 from smp.server.objects.deletion import DeleteOptions
-from smp.server.objects.metadata import metadata_of
 from smp.server.registry.admission import Admitted, admit_new
 from smp.server.registry.allocation import completed
 from smp.server.registry.deletion import remove

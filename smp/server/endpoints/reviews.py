@@ -19,6 +19,9 @@ from starlette.responses import Response
 
 from smp import handler
 from smp._values import codec
+from smp._values.api_objects import metadata_of
+from smp._values.fields import value_at
+from smp._values.times import timestamp
 from smp._values.values import JSONObject, as_object, as_text
 from smp.errors import SmpError
 from smp.handler import AnsweredError, NotFoundError, Refused, StatusError
@@ -28,8 +31,6 @@ from smp.server.endpoints.bodies import read_object
 from smp.server.endpoints.call import Call
 from smp.server.endpoints.lists import Selected, answer_list, object_response
 from smp.server.errors import InvalidError, invalid
-from smp.server.objects.fields import value_at
-from smp.server.objects.metadata import metadata_of, timestamp
 from smp.server.registry.envelope import unpack
 from smp.server.registry.objects import find
 from smp.server.store import Stored

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from starlette.responses import Response
 
 from smp import handler
+from smp._values.api_objects import metadata_of, set_metadata
 from smp._values.values import JSONObject, as_object, as_text, same
 from smp.errors import SmpError
 from smp.handler import (
@@ -176,14 +177,14 @@ async def _create(call: Call, transform: Transform, size: int) -> Response | Non
 
 def _require_identity(obj: JSONObject, target: Target) -> None:
     """Raise StatusError or ModifiedError for a new object of another identity."""
-    uid = metadata.metadata_of(obj).get("uid")
+    uid = metadata_of(obj).get("uid")
     if uid:
         raise ModifiedError(
             f"uid mismatch: the provided object specified uid {as_text(uid)}, and no"
             " existing object was found"
         )
     metadata.in_namespace(obj, target.resource, target.namespace)
-    name = as_text(metadata.metadata_of(obj).get("name"))
+    name = as_text(metadata_of(obj).get("name"))
     # Go: endpoints/handlers/rest.go, checkName.
     if not name:
         raise StatusError(
@@ -228,7 +229,7 @@ def _through_scale(call: Call, transform: Transform) -> Transform:
         scale = with_scale_managers(subresources.scale_of(old, resource), old, paths)
         # The patch is of the Scale, and then the replicas are copied to the object.
         is_custom_apply = resource.custom and _is_apply(call)
-        if is_custom_apply and "managedFields" not in metadata.metadata_of(scale):
+        if is_custom_apply and "managedFields" not in metadata_of(scale):
             raise NotTypedError(unconvertible_scale(None).problem)
         outcome = transform(scale, schema, scale_options)
         if isinstance(outcome, Refused):
@@ -271,7 +272,7 @@ def _find_pending_write(
     if outcome.rewrites:
         # What its strategy takes for a change: see rewriting_paths.
         generation = metadata.next_generation(old)
-        new = metadata.set_metadata(change.object, generation=generation)
+        new = set_metadata(change.object, generation=generation)
     warnings = (*outcome.warnings, *change.warnings)
     # Nothing is to be stored where the object does not change.
     return Admitted({} if new is former else new, warnings)

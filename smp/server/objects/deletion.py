@@ -15,16 +15,13 @@ from typing import Any, ClassVar, Final, Self
 
 import msgspec
 
+from smp._values.api_objects import metadata_of, set_metadata
+from smp._values.times import timestamp
 from smp._values.values import ABSENT, JSON, Absent, JSONObject, as_list, as_object
 from smp.paths import Path
 from smp.schema.resources import Resource
 from smp.server.errors import StatusError, invalid, raise_invalid
-from smp.server.objects.metadata import (
-    metadata_of,
-    next_generation,
-    set_metadata,
-    timestamp,
-)
+from smp.server.objects.metadata import next_generation
 from smp.violations import Violation, unsupported
 
 _PROPAGATION_POLICIES: Final = ("Background", "Foreground", "Orphan")

@@ -11,14 +11,16 @@ This module is compiled with mypyc (hatch_build.py).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
-from smp._values.values import ABSENT, JSON, Absent, JSONObject, same, type_name
+from smp._values.api_objects import metadata_of, set_metadata
+from smp._values.fields import strings_in
+from smp._values.times import timestamp
+from smp._values.values import ABSENT, JSONObject, same
 from smp.paths import Path
 from smp.schema.resources import Resource
 from smp.server.errors import StatusError, forbidden, invalid, raise_invalid
-from smp.server.objects.fields import strings_in
 from smp.validation import judge_names
 from smp.violations import Violation, quote_json
 
@@ -46,42 +48,12 @@ _SET_BY_SERVERS: Final = frozenset((*_SYSTEM_FIELDS, *_UNSTORED_FIELDS))
 _NOT_A_STRING: Final = "must be a string"
 
 
-def timestamp(now: datetime) -> str:
-    """Print a time as in metadata: RFC 3339, in UTC, to the second."""
-    moment = now.astimezone(UTC).replace(tzinfo=None)
-    return f"{moment.isoformat(timespec='seconds')}Z"
-
-
 def random_suffix(choice: Callable[[str], str]) -> str:
     """Return the suffix that turns a generateName into a name.
 
     ``choice`` picks a character of a string, as ``random.choice`` does.
     """
     return "".join(choice(_ALPHABET) for _ in range(_SUFFIX_LENGTH))
-
-
-def metadata_of(obj: JSONObject) -> JSONObject:
-    """Return the metadata of an object; absent or null metadata is empty.
-
-    Raises StatusError for metadata of another type.
-    """
-    metadata = obj.get("metadata")
-    if metadata is None:
-        return {}
-    if isinstance(metadata, dict):
-        return metadata
-    raise StatusError(
-        f"metadata must be an object, not {type_name(metadata)}", path=METADATA
-    )
-
-
-def set_metadata(obj: JSONObject, **fields: JSON | Absent) -> JSONObject:
-    """Return an object with these fields of its metadata; ABSENT removes a field."""
-    metadata: JSONObject = {}
-    for name, value in {**metadata_of(obj), **fields}.items():
-        if not isinstance(value, Absent):
-            metadata[name] = value
-    return {**obj, "metadata": metadata}
 
 
 def set_resource_version(obj: JSONObject, revision: int) -> JSONObject:

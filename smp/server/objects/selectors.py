@@ -15,11 +15,11 @@ from typing import Final
 
 import msgspec
 
+from smp._values.fields import objects_in, value_at
 from smp._values.label_selectors import SelectorError
 from smp._values.values import JSON, JSONObject, as_list, as_object, printed
 from smp.handler import StatusError
 from smp.schema.resources import Resource, Strategy
-from smp.server.objects.fields import objects_in, value_at
 
 # How the expressions of a LabelSelector are printed, by operator.
 _EXPRESSIONS: Final = {

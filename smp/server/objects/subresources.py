@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from smp._storage.workloads import quality
+from smp._values.api_objects import metadata_of, set_metadata
+from smp._values.fields import objects_in, value_at
 from smp._values.values import (
     ABSENT,
     JSON,
@@ -27,10 +30,7 @@ from smp.server.errors import (
     forbidden,
     invalid,
 )
-from smp.server.objects.fields import objects_in, value_at
-from smp.server.objects.metadata import metadata_of, set_metadata
 from smp.server.objects.selectors import selector_text
-from smp.server.objects.workloads import quality
 
 SCALE_API_VERSION: Final = "autoscaling/v1"
 # The metadata that a Scale has in common with its object.

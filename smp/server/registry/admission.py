@@ -13,8 +13,11 @@ from typing import Final
 import msgspec
 
 from smp._storage.daemon_sets import DAEMON_SETS, count_templates
+from smp._storage.events import find_event_violations
 from smp._storage.typed_storage import convert
 from smp._storage.update import put_at_rest
+from smp._storage.warnings import warnings_of
+from smp._values.api_objects import metadata_of, set_metadata
 from smp._values.values import JSON, JSONObject, as_object
 from smp.custom_resources import (
     describe_unevaluated,
@@ -25,9 +28,6 @@ from smp.schema.resources import Resource, Resources
 from smp.schema.structural import add_schema_defaults, make_numbers_whole, prune
 from smp.server.errors import raise_invalid
 from smp.server.objects import crds, metadata
-from smp.server.objects.events import find_event_violations
-from smp.server.objects.metadata import metadata_of, set_metadata
-from smp.server.objects.warnings import warnings_of
 from smp.server.registry.kinds import Kind
 from smp.server.registry.target import CRDS, NAMESPACES
 
@@ -135,7 +135,7 @@ def _admit(
         unevaluated = describe_unevaluated(obj)
         return Admitted(obj, (*admitted.warnings, *unevaluated))
     version = kind.schema.types.version if kind.schema else ""
-    warnings = warnings_of(old, obj, kind.resource, version)
+    warnings = warnings_of(old, obj, (kind.resource.group, kind.resource.kind), version)
     return Admitted(obj, (*admitted.warnings, *warnings))
 
 

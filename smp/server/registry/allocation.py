@@ -9,14 +9,13 @@ from collections.abc import Callable, Mapping
 from contextlib import aclosing
 from typing import Final
 
+from smp._storage import service_addresses, workloads
+from smp._values.api_objects import metadata_of
+from smp._values.fields import value_at
 from smp._values.values import JSONObject, as_list, as_object, as_text
 from smp.handler import ForbiddenError, InvalidError
 from smp.paths import Path
 from smp.server.errors import invalid, raise_invalid
-from smp.server.objects import addresses as service_addresses
-from smp.server.objects import workloads
-from smp.server.objects.fields import value_at
-from smp.server.objects.metadata import metadata_of
 from smp.server.registry.envelope import unpack
 from smp.server.registry.objects import snapshot
 from smp.server.registry.state import ServerState
@@ -55,7 +54,7 @@ async def completed(
         case ("", "pods") if is_new:
             raise_invalid(workloads.find_unmade(obj))
             await _check_runtime_class(state, obj)
-            obj = workloads.set_priority(obj, await _priority(state, obj))
+            obj = _set_priority(obj, await _priority(state, obj))
             obj = workloads.add_gated_condition(obj, state.admission_context().now)
             return workloads.set_quality(workloads.add_tolerations(obj))
         case ("", "pods"):
@@ -206,3 +205,26 @@ async def _priority(state: ServerState, pod: JSONObject) -> JSONObject:
         if priority.get("globalDefault") is True:
             return priority
     return {}
+
+
+def _set_priority(pod: JSONObject, priority: JSONObject) -> JSONObject:
+    """Return a Pod with the value and the policy of a PriorityClass, or of none.
+
+    Raises ForbiddenError where the Pod has others (Go: plugin/pkg/admission/priority).
+    """
+    spec = {**as_object(pod.get("spec"))}
+    value = priority.get("value", 0)
+    policy = priority.get("preemptionPolicy", "PreemptLowerPriority")
+    if spec.setdefault("priority", value) != value:
+        raise ForbiddenError(
+            f"the integer value of priority ({spec['priority']}) must not be provided"
+            f" in pod spec; priority admission controller computed {value} from the"
+            " given PriorityClass name"
+        )
+    if spec.setdefault("preemptionPolicy", policy) != policy:
+        raise ForbiddenError(
+            f"the string value of PreemptionPolicy ({spec['preemptionPolicy']}) must"
+            f" not be provided in pod spec; priority admission controller computed"
+            f" {policy} from the given PriorityClass name"
+        )
+    return {**pod, "spec": spec}

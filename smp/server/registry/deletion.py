@@ -17,12 +17,13 @@ from typing import Any, Final
 
 import msgspec
 
+from smp._values.api_objects import metadata_of, set_metadata
+from smp._values.times import timestamp
 from smp._values.values import JSONObject, as_list, as_object, as_text
 from smp.errors import SmpError
 from smp.handler import ForbiddenError, NotFoundError
 from smp.schema.bundle import read_bundled_table
 from smp.server.objects.deletion import DeleteOptions, begin_deletion
-from smp.server.objects.metadata import metadata_of, set_metadata, timestamp
 from smp.server.registry.admission import admit_new
 from smp.server.registry.envelope import unpack
 from smp.server.registry.objects import (

@@ -11,11 +11,11 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
+from smp._values.api_objects import metadata_of
 from smp._values.values import JSONObject
 from smp.handler import ForbiddenError, NotFoundError, TooLargeError
 from smp.server.errors import RefusalError
 from smp.server.objects.deletion import is_deletion_finished
-from smp.server.objects.metadata import metadata_of
 from smp.server.registry.envelope import pack, unpack
 from smp.server.registry.state import ServerState
 from smp.server.registry.target import CRDS, NAMESPACES, Target

@@ -12,9 +12,10 @@ from typing import Any, Final
 from uuid import UUID
 from weakref import WeakValueDictionary
 
+from smp._values.api_objects import metadata_of
 from smp._values.values import JSONObject
 from smp.server.metrics import Metrics
-from smp.server.objects.metadata import metadata_of, random_suffix
+from smp.server.objects.metadata import random_suffix
 from smp.server.registry.admission import AdmissionContext
 from smp.server.registry.kinds import Kinds
 from smp.server.registry.target import Target

@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from smp._values.codec import encode
+from smp._values.fields import objects_in, strings_in, value_at
 from smp._values.values import JSON, JSONObject, as_list, as_object, as_text
 from smp.custom_resources import definition_violations, unchecked
 from smp.errors import SchemaError, UnionError, bounded
@@ -22,7 +23,6 @@ from smp.schema.sources.crd import to_openapi
 from smp.server.errors import InvalidError, UnknownResourceError, invalid, raise_invalid
 from smp.server.objects.crds._status import complete_names
 from smp.server.objects.crds.printer_columns import columns, is_supported
-from smp.server.objects.fields import objects_in, strings_in, value_at
 from smp.server.objects.overlays import add_fitting_rows, check_kinds
 from smp.server.objects.tables.columns import Column
 

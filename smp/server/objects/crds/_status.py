@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from smp._values.fields import objects_in, strings_in, value_at
+from smp._values.times import timestamp
 from smp._values.values import JSON, JSONObject, as_list, as_object, as_text
 from smp.schema.resources import Resources
-from smp.server.objects.fields import objects_in, strings_in, value_at
-from smp.server.objects.metadata import timestamp
 
 
 def set_status(

@@ -26,9 +26,9 @@ from typing import Final
 
 import msgspec
 
+from smp._values.api_objects import metadata_of
+from smp._values.fields import strings_in, value_at
 from smp._values.values import JSON, JSONObject, as_object, as_text
-from smp.server.objects.fields import strings_in, value_at
-from smp.server.objects.metadata import metadata_of
 from smp.server.objects.tables.columns import (
     NONE,
     abridge,

@@ -15,10 +15,10 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from smp._values.api_objects import metadata_of
+from smp._values.fields import objects_in, value_at
 from smp._values.times import read_time
 from smp._values.values import JSON, JSONObject
-from smp.server.objects.fields import objects_in, value_at
-from smp.server.objects.metadata import metadata_of
 
 # The value of a cell, from an object and the current time.
 Cell: TypeAlias = Callable[[JSONObject, datetime], JSON]

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
+from smp._values.api_objects import metadata_of, set_metadata
+from smp._values.fields import objects_in, value_at
 from smp._values.quantities import Quantity, read_quantity
+from smp._values.times import timestamp
 from smp._values.values import JSON, JSONObject, as_object, same
-from smp.handler import ForbiddenError
 from smp.paths import Path
-from smp.server.errors import forbidden
-from smp.server.objects.fields import objects_in, value_at
-from smp.server.objects.metadata import metadata_of, set_metadata, timestamp
-from smp.violations import Violation
+from smp.violations import Violation, forbidden
 
 # Go: plugin/pkg/admission/defaulttolerationseconds.
 _CONDITIONS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
@@ -58,29 +57,6 @@ def _tolerates(toleration: JSONObject, key: str) -> bool:
     # Without a key it tolerates all taints, without an effect all effects.
     keys, effects = (key, "", None), ("NoExecute", "", None)
     return toleration.get("key") in keys and toleration.get("effect") in effects
-
-
-def set_priority(pod: JSONObject, priority: JSONObject) -> JSONObject:
-    """Return a Pod with the value and the policy of a PriorityClass, or of none.
-
-    Raises ForbiddenError where the Pod has others (Go: plugin/pkg/admission/priority).
-    """
-    spec = {**as_object(pod.get("spec"))}
-    value = priority.get("value", 0)
-    policy = priority.get("preemptionPolicy", "PreemptLowerPriority")
-    if spec.setdefault("priority", value) != value:
-        raise ForbiddenError(
-            f"the integer value of priority ({spec['priority']}) must not be provided"
-            f" in pod spec; priority admission controller computed {value} from the"
-            " given PriorityClass name"
-        )
-    if spec.setdefault("preemptionPolicy", policy) != policy:
-        raise ForbiddenError(
-            f"the string value of PreemptionPolicy ({spec['preemptionPolicy']}) must"
-            f" not be provided in pod spec; priority admission controller computed"
-            f" {policy} from the given PriorityClass name"
-        )
-    return {**pod, "spec": spec}
 
 
 def find_unmade(pod: JSONObject) -> Iterator[Violation]:

@@ -9,51 +9,51 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from smp._values.fields import objects_in, value_at
 from smp._values.values import JSON, JSONObject, as_list, as_object, same
 from smp.schema.bundle import version_number
-from smp.schema.resources import FieldPath, Resource
-from smp.server.objects.fields import objects_in, value_at
-from smp.server.objects.metadata import metadata_of
 
 # Where resources have the spec of a Pod.
-_PODS: Final[dict[tuple[str, str], FieldPath]] = {
-    ("", "pods"): ("spec",),
-    ("", "podtemplates"): ("template", "spec"),
-    ("", "replicationcontrollers"): ("spec", "template", "spec"),
-    ("apps", "daemonsets"): ("spec", "template", "spec"),
-    ("apps", "deployments"): ("spec", "template", "spec"),
-    ("apps", "replicasets"): ("spec", "template", "spec"),
-    ("apps", "statefulsets"): ("spec", "template", "spec"),
-    ("batch", "cronjobs"): ("spec", "jobTemplate", "spec", "template", "spec"),
-    ("batch", "jobs"): ("spec", "template", "spec"),
+_PODS: Final = {
+    ("", "Pod"): ("spec",),
+    ("", "PodTemplate"): ("template", "spec"),
+    ("", "ReplicationController"): ("spec", "template", "spec"),
+    ("apps", "DaemonSet"): ("spec", "template", "spec"),
+    ("apps", "Deployment"): ("spec", "template", "spec"),
+    ("apps", "ReplicaSet"): ("spec", "template", "spec"),
+    ("apps", "StatefulSet"): ("spec", "template", "spec"),
+    ("batch", "CronJob"): ("spec", "jobTemplate", "spec", "template", "spec"),
+    ("batch", "Job"): ("spec", "template", "spec"),
 }
 _AFFINITIES: Final = ("podAffinity", "podAntiAffinity")
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+_GENERATION: Final = ("metadata", "generation")
 _NULL_SELECTOR: Final = "{}: a null labelSelector results in matching no pod"
 # The version of Kubernetes that deprecates the field.
 _EXTERNAL_IPS_SINCE: Final = [1, 36]
 
 
 def warnings_of(
-    old: JSONObject | None, new: JSONObject, resource: Resource, version: str
+    old: JSONObject | None, new: JSONObject, kind: tuple[str, str], version: str
 ) -> tuple[str, ...]:
     """Return the warnings for an object that is written; ``old`` is None on create.
 
-    ``version`` is the minor version of Kubernetes, empty for the newest one.
+    ``kind`` is its group and its kind, ``version`` the minor version of Kubernetes,
+    empty for the newest one.
     """
-    if resource.key == ("", "services"):
+    if kind == ("", "Service"):
         return tuple(_of_service(as_object(new.get("spec")), version))
-    if resource.key == ("storage.k8s.io", "csidrivers"):
+    if kind == ("storage.k8s.io", "CSIDriver"):
         return tuple(_of_driver(as_object(new.get("spec")), old or {}))
-    place = _PODS.get(resource.key)
+    place = _PODS.get(kind)
     if place is None:
         return ()
     if old is not None:
         # A Pod is updated by controllers, and what does not count says nothing new.
-        before = metadata_of(old).get("generation")
-        is_same = before == metadata_of(new).get("generation")
-        if is_same or resource.key == ("", "pods"):
+        before = value_at(old, _GENERATION)
+        is_same = before == value_at(new, _GENERATION)
+        if is_same or kind == ("", "Pod"):
             return ()
     return tuple(_of_pod(as_object(value_at(new, place)), ".".join(place)))
 

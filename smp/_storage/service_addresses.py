@@ -10,11 +10,10 @@ import hashlib
 from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
 
+from smp._values.fields import objects_in, strings_in
 from smp._values.values import JSON, JSONObject, as_object, as_text
 from smp.paths import Path
-from smp.server.errors import invalid
-from smp.server.objects.fields import objects_in, strings_in
-from smp.violations import Violation, require
+from smp.violations import Violation, invalid, require
 
 _NETWORK: Final = "10.0"
 _ADDRESSES: Final = 1 << 16

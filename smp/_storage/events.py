@@ -16,8 +16,7 @@ from msgspec.structs import replace
 
 from smp._values.values import JSON, JSONObject, as_object, as_text, same
 from smp.paths import Path
-from smp.server.errors import invalid, require
-from smp.violations import Violation
+from smp.violations import Violation, invalid, require
 
 _OPEN_NAMESPACES: Final = ("default", "kube-system")
 # As Go prints the internal types.
