@@ -92,22 +92,22 @@ def run_diff(
     For kubectl diff, smp-diff is this command:
     KUBECTL_EXTERNAL_DIFF=smp-diff kubectl diff -f new.yaml
     """
-    if dry_run == "server" or settings.server_side or asked["prune"]:
-        cluster = cluster_of(live)
-        if cluster is None or states:
-            raise UsageError(
-                "--dry-run=server, --server-side and --prune ask a cluster: "
-                "smp diff -f FILE --live cluster"
-            )
-        from smp.cli._cluster_diff import show_diff  # noqa: PLC0415  # 150 ms
-
-        asked |= {"paths": paths, "kustomizations": kustomizations}
-        return show_diff(cluster, asdict(settings) | asked)
-    inputs = settings.open_inputs()
-    comparing = Comparing.of(settings, inputs)
     originals_at, manifests = _paths_of(
         states, paths, kustomizations, has_live=bool(live)
     )
+    if dry_run == "server" or settings.server_side or asked["prune"]:
+        cluster = cluster_of(live)
+        if cluster is None or originals_at:
+            raise UsageError(
+                "--dry-run=server, --server-side and --prune ask a cluster: "
+                "smp diff FILE --live cluster"
+            )
+        from smp.cli._cluster_diff import show_diff  # noqa: PLC0415  # 150 ms
+
+        asked |= {"paths": manifests, "kustomizations": kustomizations}
+        return show_diff(cluster, asdict(settings) | asked)
+    inputs = settings.open_inputs()
+    comparing = Comparing.of(settings, inputs)
     # The live objects themselves say what was applied last.
     has_annotations = not originals_at
     at_once = selects_by_name(settings)

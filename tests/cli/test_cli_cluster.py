@@ -223,9 +223,11 @@ class TestApply:
         both, one = written(WEB, CONFIG), written(WEB, name="one.yaml")
         options = ["--prune", "-l", "app=web", "--prune-allowlist", "core/v1/ConfigMap"]
         assert smp("apply", "-f", both, *options).exit_code == 0
-        preview = smp("diff", "-f", one, *options, "-o", "report")
-        assert preview.exit_code == 1
-        assert "v1 ConfigMap default/a: to be removed" in preview.stdout
+        for manifests in (["-f", one], [one]):
+            preview = smp("diff", *manifests, *options, "-o", "report")
+            assert preview.exit_code == 1
+            assert "v1 ConfigMap default/a: to be removed" in preview.stdout
+        assert smp("diff", one, both, *options).exit_code == 2
         for dry_run in ("client", "server"):
             ran = smp("apply", "-f", one, *options, f"--dry-run={dry_run}")
             assert "configmap/a pruned (" in ran.stdout

@@ -24,20 +24,80 @@ from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.exhaustive
 
+# The 25 problems that users bring, each by the words of its reports, with the heading
+# that is about it; at the end what is asked beside them.
+SYMPTOMS: Final = "howto/symptoms.html"
+SERVER_SIDE: Final = "howto/server_side_apply.html"
+RECREATE: Final = (
+    "specstrategyrollingupdate-forbidden-may-not-be-specified-when-strategy-type-is"
+    "-recreate"
+)
+ONE_OF_SEVERAL: Final = "env0valuefrom-invalid-value-may-not-be-specified-when-value-is"
+NEW_PORT: Final = "a-port-number-changed-specports1name-duplicate-value-http"
+NOISE: Final = (
+    "the-diff-is-full-of-managedfields-status-and-defaults-ignore-paths-in-a-diff"
+)
+CUSTOM_LIST: Final = (
+    "a-list-of-a-custom-resource-was-replaced-no-patchmergekey-x-kubernetes-list-map"
+    "-keys"
+)
+CEL: Final = (
+    "invalid-value-failed-rule-a-cel-rule-of-a-definition-x-kubernetes-validations"
+)
+PRUNE: Final = "5-prune-what-i-deleted-from-the-repository-is-still-in-the-cluster"
+CONFLICT: Final = (
+    "apply-failed-with-1-conflict-conflict-with-kubectl-autoscale-specreplicas"
+)
+ZERO: Final = (
+    "a-zero-value-differs-for-ever-replicas-0-is-kept-hostnetwork-false-is-not"
+)
+UNSET: Final = "a-field-stays-though-no-server-side-apply-has-it-unset-a-field"
+PROBLEMS: Final = (
+    ("1", "may not be specified when strategy type is Recreate", SYMPTOMS, RECREATE),
+    ("2", "UPGRADE FAILED server-side apply failed", SERVER_SIDE, "upgrade-failed-"),
+    ("2", "Recreate server-side apply", SERVER_SIDE, "may-not-be-specified-when-"),
+    ("3", "valueFrom may not be specified", SYMPTOMS, ONE_OF_SEVERAL),
+    ("3", "may not specify more than 1 handler type", SYMPTOMS, ONE_OF_SEVERAL),
+    ("3", "may not specify more than 1 volume type", SYMPTOMS, ONE_OF_SEVERAL),
+    ("4", "Service lost a port", SYMPTOMS, "a-service-lost-a-port"),
+    ("4", "spec.ports Required value", SYMPTOMS, "a-service-lost-a-port"),
+    ("5", "add UDP port to service", SYMPTOMS, "a-service-lost-a-port"),
+    ("6", "Duplicate value http", SYMPTOMS, NEW_PORT),
+    ("6", "port number changed", SYMPTOMS, NEW_PORT),
+    ("7", "kubectl apply from Python", "howto/operator.html", "apply-as-kubectl-does"),
+    ("8", "pydantic", "howto/clients.html", "with-the-models-of-the-official-client"),
+    ("9", "prune", "howto/live_cluster.html", PRUNE),
+    ("9", "apply --prune", "howto/live_cluster.html", PRUNE),
+    ("9", "ApplySet", SERVER_SIDE, "applyset-parent-object-already-exists"),
+    ("10", "machine-readable diff", "command.html", "output-for-programs-a-machine"),
+    ("11", "diff without managedFields", SYMPTOMS, NOISE),
+    ("11", "ignore paths in diff", SYMPTOMS, NOISE),
+    ("12", "preview migration", "server_side_apply.html", "preview-a-migration-from"),
+    ("13", "zero value conflict", SYMPTOMS, ZERO),
+    ("14", "Apply failed with 1 conflict", SERVER_SIDE, CONFLICT),
+    ("14", "conflict kubectl scale Helm", SERVER_SIDE, CONFLICT),
+    ("15", "HTTPRoute OutOfSync", SYMPTOMS, "outofsync-for-ever"),
+    ("16", "volumeClaimTemplates", SYMPTOMS, "volumeclaimtemplates-a-statefulset"),
+    ("17", "1000m", SYMPTOMS, "outofsync-for-ever"),
+    ("18", "list-map-keys", SYMPTOMS, CUSTOM_LIST),
+    ("18", "list of custom resource replaced", SYMPTOMS, CUSTOM_LIST),
+    ("19", "patchMergeKey", SYMPTOMS, CUSTOM_LIST),
+    ("20", "CEL", SYMPTOMS, CEL),
+    ("20", "x-kubernetes-validations", SYMPTOMS, CEL),
+    ("21", "SARIF", "reports.html", "findings"),
+    ("22", "server-side apply fake client", "howto/tests.html", "server-side-apply-"),
+    ("23", "fake API server", "testing.html", ""),
+    ("24", "who owns this field", "howto/live_cluster.html", "2-why-is-this-field"),
+    ("25", "field is immutable", SYMPTOMS, "field-is-immutable"),
+    ("beside", "unset a field", SYMPTOMS, UNSET),
+    ("beside", "MutatingAdmissionPolicy", SYMPTOMS, CEL),
+)
 # What people type, and the page that has to be among the first three.
 SEARCHED: Final = {
-    "Service lost a port": "howto/symptoms.html",
-    "may not be specified when strategy type is Recreate": "howto/symptoms.html",
-    "may not be specified when value is not empty": "howto/symptoms.html",
-    "Apply failed with 1 conflict": "howto/server_side_apply.html",
-    "field is immutable": "howto/symptoms.html",
     "OutOfSync for ever": "howto/symptoms.html",
     "my env variable came back": "howto/symptoms.html",
     "replicas reset by apply": "howto/symptoms.html",
     "list was replaced": "howto/symptoms.html",
-    "Duplicate value http": "howto/symptoms.html",
-    "volumeClaimTemplates": "howto/symptoms.html",
-    "zero value": "howto/symptoms.html",
     "Too long: must have at most 262144 bytes": "howto/symptoms.html",
     "unknown field": "howto/symptoms.html",
     "no matches for kind": "howto/symptoms.html",
@@ -63,24 +123,9 @@ SEARCHED: Final = {
     "what will happen if I apply this": "howto/live_cluster.html",
     "has my repository drifted": "howto/live_cluster.html",
     "gate in CI": "howto/pipeline.html",
-    "UPGRADE FAILED server-side apply failed": "howto/server_side_apply.html",
-    "may not specify more than 1 handler type": "howto/server_side_apply.html",
-    "may not specify more than 1 volume type": "howto/symptoms.html",
-    "add UDP port to service": "howto/symptoms.html",
-    "kubectl apply from Python": "howto/clients.html",
-    "pydantic": "howto/clients.html",
-    "ApplySet": "howto/server_side_apply.html",
-    "machine-readable": "reports.html",
-    "migrate to server-side apply": "server_side_apply.html",
-    "conflict kubectl scale Helm": "howto/server_side_apply.html",
-    "1000m quantity": "comparison.html",
-    "list-map-keys": "howto/symptoms.html",
     "merge key custom resource": "custom_resources.html",
     "Common Expression Language": "accepted.html",
-    "SARIF": "reports.html",
     "a mock or a fake client": "howto/tests.html",
-    "fake API server": "testing.html",
-    "who owns this field": "howto/live_cluster.html",
     "updates to statefulset spec": "howto/symptoms.html",
 }
 QUERY: Final = "[data-md-component=search-query]"
@@ -164,27 +209,45 @@ def page() -> Iterator[Any]:
 def test_a_search_finds_the_page_that_has_it(published: str, page: Any) -> None:
     page.goto(f"{published}latest/index.html")
     page.click(".md-search__form")
-    query = page.locator(QUERY)
+    asked = [("a page", words, wanted, "") for words, wanted in SEARCHED.items()]
     missed = {}
-    for words, wanted in SEARCHED.items():
-        # The results of one query at a time: the key makes the page look.
-        query.fill("")
-        query.press("End")
-        page.wait_for_function(f"!document.querySelector('{RESULT}')")
-        query.fill(words)
-        # The page may still clear what was found before, and some words take long.
-        for pause in _PAUSES:
-            query.press("End")
-            page.wait_for_timeout(pause)
-            if page.locator(RESULT).count():
-                break
-        links = page.eval_on_selector_all(RESULT, "(all) => all.map((a) => a.href)")
-        found = [link.partition("?")[0].partition("#")[0] for link in links]
-        first = [*dict.fromkeys(found)][:3]
-        if not any(link.endswith(f"/{wanted}") for link in first):
-            missed[words] = first
+    for number, words, wanted, heading in (*PROBLEMS, *asked):
+        found = search(page, words)
+        first = [*dict.fromkeys(address for address, _ in found)][:3]
+        is_found = any(
+            address in first
+            and address.endswith(f"/{wanted}")
+            and anchor.startswith(heading)
+            for address, anchor in found
+        )
+        if not is_found:
+            missed[number, words] = first
     assert missed == {}
     assert page.heard == []
+
+
+def search(page: Any, words: str) -> list[tuple[str, str]]:
+    """Return the address and the heading of each result, in their order."""
+    query = page.locator(QUERY)
+    # The results of one query at a time: the key makes the page look.
+    query.fill("")
+    query.press("End")
+    page.wait_for_function(f"!document.querySelector('{RESULT}')")
+    query.fill(words)
+    # The page may still clear what was found before, and some words take long.
+    for pause in _PAUSES:
+        query.press("End")
+        page.wait_for_timeout(pause)
+        if page.locator(RESULT).count():
+            break
+    links = page.eval_on_selector_all(RESULT, "(all) => all.map((a) => a.href)")
+    found = [link.partition("#") for link in links]
+    return [(link.partition("?")[0], anchor) for link, _, anchor in found]
+
+
+def test_each_problem_is_searched_for() -> None:
+    numbers = {number for number, *_ in PROBLEMS} - {"beside"}
+    assert numbers == {str(number) for number in range(1, 26)}
 
 
 def test_a_reader_can_choose_a_version(published: str, page: Any) -> None:
