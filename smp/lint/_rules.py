@@ -11,6 +11,7 @@ from smp._storage.conformance import (
     FREE_FORM,
     ConformanceInterest,
     ConformanceRule,
+    is_read_leniently,
 )
 from smp._strategic import (
     DELETE,
@@ -45,7 +46,7 @@ from smp.schema.walk import Place
 from smp.violations import Misfit
 
 # Elements are named by their keys, so that a reader finds them.
-INTERESTS: Final = Interests(ConformanceInterest("lint"))
+INTERESTS: Final = Interests(ConformanceInterest("lint"), decoded=True)
 _WORDS: Final = (MARKER, RETAIN_KEYS, ELEMENT_ORDER, DELETIONS)
 _IS_MARK: Final = "$"
 _ROOT: Final = Path()
@@ -99,6 +100,8 @@ class DocumentRule(ConformanceRule):
         """Note an unknown field, with what may be meant."""
         # A directive in a patch is looked at as one.
         if self.source == "patch" and is_directive(name):
+            return True
+        if is_read_leniently(place):
             return True
         path = place.path / name
         self.add(

@@ -15,6 +15,7 @@ from typing import Final
 from smp._values.interpreted import mypyc_attr
 from smp.errors import SchemaError
 from smp.schema.model import (
+    RAW,
     Field,
     ListType,
     ObjectType,
@@ -62,13 +63,20 @@ class Interests:
 
     A catalog keeps one plan for each ``name``, so they are made once, not per walk.
     Without ``merge_keys``, or ``map_keys``, a walk does not identify elements by these.
+    ``decoded`` types are those that a server decodes values as, where others are
+    published (``Type.stored``).
     """
 
     def __init__(
-        self, *interests: Interest, merge_keys: bool = True, map_keys: bool = True
+        self,
+        *interests: Interest,
+        merge_keys: bool = True,
+        map_keys: bool = True,
+        decoded: bool = False,
     ) -> None:
         self.merge_keys = merge_keys
         self.map_keys = map_keys
+        self.decoded = decoded
         self.all: list[Interest] = list(interests)
         self.name: str = " ".join([interest.name for interest in interests])
         self.everything: bool = any(interest.everything for interest in interests)
@@ -160,6 +168,8 @@ class Plan:
                 map_keys=self.interests.map_keys,
             )
             return Node(self, type_, keys)
+        if self.interests.decoded and type_.stored is not RAW:
+            type_ = type_.stored
         if type_ not in self._objects:
             self._objects[type_] = Node(self, type_, [])
         return self._objects[type_]

@@ -9,11 +9,22 @@ from typing import Final
 
 import pytest
 
-from smp import custom_resources
+from smp import custom_resources, kubernetes
 from smp.custom_resources import _expressions
-from tests.record.definitions import Edit, answers, bases, change
+from smp.lint import lint
+from smp.testing import KubernetesApi
+from tests.record.definitions import (
+    STRICT,
+    Edit,
+    answers,
+    bases,
+    change,
+    keywords,
+    with_keyword,
+)
 
 _CREATED: Final = 201
+_NOT_READ: Final = 400
 _LEAST: Final = 0.97
 
 
@@ -38,6 +49,23 @@ def test_verdicts_and_fields_are_those_of_a_server(every: int) -> None:
             others.append((answer["base"], answer["edits"], ours, theirs))
     assert refused_here == []
     assert count - len(others) >= _LEAST * count, others
+
+
+def test_keywords_of_another_type_are_not_decoded_at_any_depth() -> None:
+    """What is read below items of a schema has no unknown fields, though."""
+    schema = kubernetes().schema("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+    missed = []
+    with KubernetesApi() as api:
+        client = api.client("httpx")
+        for each in keywords():
+            definition = with_keyword(each)
+            codes = {hazard.code for hazard in lint(definition, schema, "manifest")}
+            code = client.post(STRICT, json=definition).status_code
+            if code != each["code"] or bool(
+                codes & {"wrong-type", "unknown-field"}
+            ) != (code == _NOT_READ):
+                missed.append((each, code, codes))
+    assert not missed
 
 
 @pytest.mark.parametrize(

@@ -226,7 +226,7 @@ RECORDERS: Final = (
     ),
     Recorder(
         "definitions",
-        "custom_resources/definitions.jsonl.xz",
+        "custom_resources/definitions.jsonl.xz, keyword_types.jsonl",
         ONE_SERVER,
         SERVER,
     ),

@@ -6,6 +6,9 @@ with one or two changes of damages.yaml that the seed chooses: most do damage, s
 odd and are taken. It writes definitions.jsonl.xz beside them: the version of the server
 and the seed, and then a line for each: the definition, its changes, the HTTP status,
 and the reasons and fields of the causes.
+
+``keyword_types.jsonl`` beside it has keywords of a schema, deep in a definition, with
+values of other types; the server answers 400 where it cannot decode one.
 """
 
 from __future__ import annotations
@@ -22,11 +25,13 @@ import httpx
 import yaml
 
 from smp._values.values import JSONObject
-from tests.support.apiserver import ApiServer, running
+from tests.support.apiserver import ApiServer, running, version
 from tests.support.paths import DATA
+from tests.support.server_definitions import definition_of
 
 _DIRECTORY: Final = DATA / "custom_resources"
 RECORD: Final = _DIRECTORY / "definitions.jsonl.xz"
+KEYWORDS: Final = _DIRECTORY / "keyword_types.jsonl"
 _SEED: Final = 20261124
 _COUNT: Final = 560
 _SELDOM: Final = 0.12
@@ -35,6 +40,7 @@ _URL: Final = (
     "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     "?dryRun=All&fieldValidation=Ignore"
 )
+STRICT: Final = _URL.replace("Ignore", "Strict")
 # Where a value is written; None takes it away.
 Edit: TypeAlias = "tuple[list[Any], Any]"
 # How often a change is of a kind.
@@ -129,9 +135,9 @@ def damage(chance: random.Random, definition: JSONObject) -> Edit:
 def _schemas(definition: Any) -> list[tuple[list[Any], dict[str, Any]]]:
     """Return all schemas of a definition, with their paths."""
     found: list[tuple[list[Any], dict[str, Any]]] = []
-    for index, version in enumerate(definition["spec"]["versions"]):
+    for index, each in enumerate(definition["spec"]["versions"]):
         steps: list[Any] = ["spec", "versions", index, "schema", "openAPIV3Schema"]
-        left = [(steps, version["schema"]["openAPIV3Schema"])]
+        left = [(steps, each["schema"]["openAPIV3Schema"])]
         while left:
             path, schema = left.pop()
             found.append((path, schema))
@@ -158,11 +164,35 @@ def _rule(chance: random.Random, schema: dict[str, Any]) -> dict[str, Any]:
     return rule
 
 
+@cache
+def keywords() -> tuple[dict[str, Any], ...]:
+    """Read the record of keywords, without its first line."""
+    return tuple(map(json.loads, KEYWORDS.read_text().splitlines()))[1:]
+
+
+def with_keyword(each: dict[str, Any]) -> JSONObject:
+    """Return a definition with a keyword below items and additionalProperties."""
+    schema: JSONObject = {"type": "string", each["keyword"]: each["value"]}
+    schema = {"type": "array", "items": schema}
+    schema = {"type": "object", "properties": {"a": schema}}
+    schema = {"type": "object", "additionalProperties": schema}
+    return definition_of("Order", {"v1": {"type": "array", "items": schema}})
+
+
+def record_keywords(server: ApiServer) -> None:
+    """Write the record of keywords anew."""
+    lines: list[dict[str, Any]] = [{"server": version()}]
+    for each in keywords():
+        answer = server.request("POST", STRICT, with_keyword(each))
+        lines.append({**each, "code": answer.code})
+    KEYWORDS.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+
+
 def main() -> None:
     """Write the record."""
     with running() as server, lzma.open(RECORD, "wt") as file:
-        version = server.request("GET", "/version").body["gitVersion"]
-        file.write(json.dumps({"server": version, "seed": _SEED}) + "\n")
+        record_keywords(server)
+        file.write(json.dumps({"server": version(), "seed": _SEED}) + "\n")
         for line in ask(server, bases(), _SEED, _COUNT):
             file.write(json.dumps(line) + "\n")
 
