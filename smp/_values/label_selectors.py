@@ -1,4 +1,4 @@
-"""Label selectors: parsing and matching.
+"""Label selectors: parsing, matching and printing.
 
 Sources: "Labels and Selectors" in the Kubernetes documentation, and
 k8s.io/apimachinery, pkg/labels.
@@ -7,12 +7,14 @@ k8s.io/apimachinery, pkg/labels.
 from __future__ import annotations
 
 import re
+from operator import itemgetter
 from typing import Final, Literal, TypeAlias
 
 import msgspec
 
 from smp._values import names
-from smp._values.values import JSON, JSONObject, as_object
+from smp._values.fields import objects_in
+from smp._values.values import JSON, JSONObject, as_list, as_object
 from smp.errors import SmpError
 
 Operator: TypeAlias = Literal["in", "notin", "exists", "!", ">", "<"]
@@ -33,6 +35,13 @@ _OPERATORS: Final[dict[str, Operator]] = {
     "!=": "notin",
     "<": "<",
     ">": ">",
+}
+# How the expressions of a LabelSelector are printed, by operator.
+_EXPRESSIONS: Final = {
+    "In": "{key} in ({values})",
+    "NotIn": "{key} notin ({values})",
+    "Exists": "{key}",
+    "DoesNotExist": "!{key}",
 }
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,63}")
 
@@ -124,6 +133,30 @@ def parse_label_selector(text: str) -> LabelSelector:
             # Each once: a repeated one changes nothing but the time.
             return LabelSelector(tuple(dict.fromkeys(requirements)))
         position = term.end()
+
+
+def selector_text(selector: JSON) -> str:
+    """Print the selector of an object: a LabelSelector, or a map of labels.
+
+    A string is printed as it is, and null as the empty string. Go:
+    metav1.FormatLabelSelector and labels.FormatLabels.
+    """
+    if isinstance(selector, str):
+        return selector
+    fields = as_object(selector)
+    # A map of labels has only strings, a LabelSelector has an object and a list.
+    is_map = all(isinstance(value, str) for value in fields.values())
+    labels = fields if is_map else as_object(fields.get("matchLabels"))
+
+    # Each term with the key that it is sorted by.
+    terms = [(key, f"{key}={value}") for key, value in labels.items()]
+    for expression in objects_in(fields.get("matchExpressions")):
+        key = str(expression.get("key"))
+        # Go prints <error> for a selector with an operator that does not exist.
+        template = _EXPRESSIONS.get(str(expression.get("operator")), "<error>")
+        values = sorted(str(value) for value in as_list(expression.get("values")))
+        terms.append((key, template.format(key=key, values=",".join(values))))
+    return ",".join(text for _, text in sorted(terms, key=itemgetter(0)))
 
 
 def _requirement(term: re.Match[str]) -> Requirement:

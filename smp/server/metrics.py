@@ -12,7 +12,9 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import CONTENT_TYPE_LATEST as CONTENT_TYPE
 from prometheus_client.exposition import generate_latest
 
-__all__ = ["CONTENT_TYPE", "Labels", "Metrics"]
+from smp.schema.resources import Resource
+
+__all__ = ["CONTENT_TYPE", "Labels", "Metrics", "labels_of"]
 
 Labels: TypeAlias = tuple[str, ...]
 
@@ -23,6 +25,13 @@ _BUCKETS: Final = (
     *(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5),
     *(1, 2.5, 5, 10, 30, 60),
 )
+
+
+def labels_of(resource: Resource) -> Labels:
+    """Return the labels of a resource; those that clients define come and go."""
+    if resource.custom:
+        return ("", "", "")
+    return (resource.group, resource.version, resource.plural)
 
 
 class Metrics:
@@ -49,15 +58,6 @@ class Metrics:
         name = "smp_write_conflicts_total"
         text = "Writes that conflicted with another writer."
         self.conflicts: Counter = Counter(name, text, _RESOURCE, registry=registry)
-
-    def forget(self, group: str, version: str, resource: str) -> None:
-        """Remove the numbers of a resource that is not served any more."""
-        labels = dict(zip(_RESOURCE, (group, version, resource), strict=True))
-        for metric in (
-            *(self.requests, self.durations, self.watches),
-            *(self.events, self.conflicts),
-        ):
-            metric.remove_by_labels(labels)
 
     def exposition(self) -> bytes:
         """Print all metrics in the text format of Prometheus."""

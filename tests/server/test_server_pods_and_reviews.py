@@ -194,7 +194,7 @@ def test_a_service_account_gets_a_token_for_ten_minutes_or_more(server: Served) 
     path = f"{accounts}/robot/token"
     answer = server.call("POST", path, {**request, "spec": {"expirationSeconds": 600}})
     assert answer.status_code == 201, answer.text
-    assert answer.json()["status"]["token"].count(".") == 2
+    assert answer.json()["status"]["token"]
     refused = server.call("POST", path, {**request, "spec": {"expirationSeconds": 599}})
     assert refused.status_code == 422
 

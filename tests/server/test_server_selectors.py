@@ -11,20 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from smp._values.field_selectors import FieldSelector, parse_field_selector
 from smp._values.label_selectors import (
     LabelSelector,
     SelectorError,
     parse_label_selector,
+    selector_text,
 )
 from smp._values.values import JSON, JSONObject
 from smp.schema.resources import Resources
+from smp.server.endpoints.list_options import resolve_fields
 from smp.server.errors import StatusError
-from smp.server.objects.selectors import (
-    FieldSelector,
-    parse_field_selector,
-    resolve,
-    selector_text,
-)
 from tests.record.facts import facts
 from tests.support.rows import each_row
 from tests.support.strategies import json_values
@@ -206,6 +203,6 @@ def test_a_field_that_a_kind_cannot_be_selected_by_is_refused(
 ) -> None:
     resource = Resources.builtin().find(*name)
     with pytest.raises(StatusError) as caught:
-        resolve(parse_field_selector("metadata.name=a,spec.foo=1"), resource)
+        resolve_fields(parse_field_selector("metadata.name=a,spec.foo=1"), resource)
     assert str(caught.value) == UNKNOWN[name]
-    assert resolve(parse_field_selector("metadata.name!=a"), resource).terms
+    assert resolve_fields(parse_field_selector("metadata.name!=a"), resource).terms

@@ -20,7 +20,7 @@ from smp.schema.structural import add_schema_defaults
 from smp.server.admission import AdmissionReviewer, find_admission
 from smp.server.endpoints.answers import AnswerFormat, media_type, negotiate
 from smp.server.endpoints.list_options import ListOptions
-from smp.server.metrics import Labels
+from smp.server.metrics import Labels, labels_of
 from smp.server.objects import subresources
 from smp.server.registry.kinds import Kind
 from smp.server.registry.state import ServerState
@@ -153,14 +153,8 @@ class Call:
     @property
     def labels(self) -> Labels:
         """The labels of the request in the metrics."""
-        resource = self.target.resource
-        return (
-            self.verb,
-            resource.group,
-            resource.version,
-            resource.plural,
-            self.target.subresource,
-        )
+        target = self.target
+        return (self.verb, *labels_of(target.resource), target.subresource)
 
 
 def _options(settings: Settings, kind: Kind, subresource: str, manager: str) -> Options:

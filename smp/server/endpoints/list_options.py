@@ -14,16 +14,12 @@ from typing import Annotated, Final, Self
 import msgspec
 
 from smp._values.codec import decode
+from smp._values.field_selectors import FieldSelector, parse_field_selector
 from smp._values.label_selectors import LabelSelector, parse_label_selector
 from smp.handler import InvalidOptionsError
 from smp.paths import Path
-from smp.schema.resources import Resource
+from smp.schema.resources import Resource, Strategy
 from smp.server.errors import StatusError, forbidden
-from smp.server.objects.selectors import (
-    FieldSelector,
-    parse_field_selector,
-    resolve,
-)
 from smp.server.registry.target import Target
 from smp.server.store import Stored
 from smp.violations import unsupported
@@ -135,7 +131,7 @@ class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
         revision = query.get("resourceVersion")
         options = cls(
             labels=parse_label_selector(query.get("labelSelector", "")),
-            fields=resolve(
+            fields=resolve_fields(
                 parse_field_selector(query.get("fieldSelector", "")), resource
             ),
             # Go: a negative limit is none.
@@ -220,3 +216,54 @@ def key_prefix(target: Target, options: ListOptions) -> str:
     if target.resource.namespaced and not namespace:
         return prefix  # the keys of all namespaces: the name is not next
     return prefix + (options.fields.required_value("metadata.name") or "")
+
+
+_USUAL: Final = Strategy().selectable
+_REFERENCE: Final = (
+    *("kind", "namespace", "name", "uid"),
+    *("apiVersion", "resourceVersion", "fieldPath"),
+)
+# Names of fields that stand elsewhere in the object. Go: AddFieldLabelConversionFunc in
+# k8s.io/kubernetes, pkg/apis/*/v1/conversion.go; of all other kinds, and with the
+# ``selectableFields`` of a definition (KEP-4358),
+# runtime.DefaultMetaV1FieldSelectorConversion.
+_PLACES: Final = {
+    "spec.host": "spec.nodeName",
+    "source": "source.component",
+    # Of events as they are stored, in the core group.
+    "reportingController": "reportingComponent",
+    **{f"regarding.{name}": f"involvedObject.{name}" for name in _REFERENCE},
+    "status.successful": "status.succeeded",
+}
+# What absent fields are compared as; all others are empty (Go: fmt.Sprint of the zero
+# value).
+_ABSENT: Final = {
+    "spec.hostNetwork": "false",
+    "spec.unschedulable": "false",
+    "status.replicas": "0",
+    "status.successful": "0",
+}
+
+
+def resolve_fields(selector: FieldSelector, resource: Resource) -> FieldSelector:
+    """Return a selector with the places of its fields in objects of a resource.
+
+    Raises StatusError for a field that cannot be selected.
+    """
+    strategy = resource.strategy
+    known = (*strategy.selectable, *resource.selectable_fields)
+    terms = []
+    for term in selector.terms:
+        if term.path not in known:
+            text = strategy.unselectable or "field label not supported: {path}"
+            problem = text.format(path=term.path, version=resource.api_version)
+            if known == _USUAL and not resource.custom:
+                problem = (
+                    f'"{term.path}" is not a known field selector: only'
+                    ' "metadata.name", "metadata.namespace"'
+                )
+            raise StatusError(problem)
+        place = _PLACES.get(term.path, term.path)
+        absent = _ABSENT.get(term.path, "")
+        terms.append(msgspec.structs.replace(term, path=place, absent=absent))
+    return FieldSelector(tuple(terms))

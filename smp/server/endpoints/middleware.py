@@ -102,21 +102,12 @@ _VERBS: Final = {
 _REPORTED: Final = {"create": "POST", "update": "PUT", "other": "other"}
 # What an API server reports as the subresource of requests that are not about objects
 # (Go: healthz.InstallPathHandler; kube-openapi's handlers, by their prefix).
-_HEALTH: Final = ("/healthz", "/livez", "/readyz")
-_DOCUMENTS: Final = ("openapi/v2", "openapi/v3")
+_ENDPOINTS: Final = {
+    **{path: path for path in ("/healthz", "/livez", "/readyz")},
+    **{f"/{path}": path for path in ("openapi/v2", "openapi/v3", "openapi/v3/")},
+}
 # The status in the log where there was no answer, because the client disconnected.
 _NO_ANSWER: Final = 499
-
-
-def _endpoint_of(path: str) -> str:
-    """Return how an endpoint is called in the metrics; empty for all others."""
-    name = path.removeprefix("/")
-    for document in _DOCUMENTS:
-        if name == document:
-            return document
-        if name.startswith(f"{document}/"):
-            return f"{document}/"
-    return path if path in _HEALTH else ""
 
 
 class RequestMiddleware:
@@ -166,14 +157,13 @@ class RequestMiddleware:
 
     def _record(self, scope: Scope, code: int, seconds: float) -> None:
         call: Call | None = scope.get(CALL)
-        # Resources that clients define come and go; numbers would stay.
-        if call and self._state.kinds.serves(call.target.resource):
+        if call:
             labels = call.labels
-        elif call:
-            labels = (call.verb, "", "", "", "")
         else:
-            verb = _VERBS.get(scope["method"], "other")
-            labels = (verb, "", "", "", _endpoint_of(scope["path"]))
+            other = _VERBS.get(scope["method"], "other")
+            # What follows the prefix names a document.
+            begin, prefix, _ = scope["path"].partition("/openapi/v3/")
+            labels = (other, "", "", "", _ENDPOINTS.get(prefix or begin, ""))
         verb = labels[0]
         labels = (_REPORTED.get(verb, verb.upper()), *labels[1:])
         metrics = self._state.metrics

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from smp._values import codec
 from smp._values.api_objects import metadata_of, set_metadata
 from smp._values.fields import objects_in, value_at
-from smp._values.label_selectors import parse_label_selector
+from smp._values.label_selectors import parse_label_selector, selector_text
 from smp._values.times import timestamp
 from smp._values.values import JSONObject, as_object, as_text
 from smp.handler import InternalFailureError, ModifiedError, StatusError, to_status
@@ -26,7 +26,6 @@ from smp.server.endpoints.call import Call
 from smp.server.endpoints.list_options import number
 from smp.server.errors import InvalidError, RefusalError, invalid
 from smp.server.objects.deletion import DeleteOptions
-from smp.server.objects.selectors import selector_text
 from smp.server.registry.deletion import remove
 from smp.server.registry.envelope import unpack
 from smp.server.registry.objects import RelatedNotFoundError, find, replace, snapshot

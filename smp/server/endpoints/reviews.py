@@ -6,10 +6,6 @@ of the group system:masters.
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import hmac
-import json
 import secrets
 from datetime import UTC, datetime, timedelta
 from hmac import compare_digest
@@ -95,11 +91,7 @@ async def token(call: Call) -> Response:
 
 
 async def service_account_token(call: Call) -> Response:
-    """Answer a token of a service account.
-
-    Its form is that of an API server's; it is signed with a key that lasts as long as
-    the process, and opens nothing here.
-    """
+    """Answer a token of a service account, which opens nothing here."""
     account = unpack(await find(call.state, call.target), call.target.resource)
     review = await _read(call)
     spec = as_object(review.get("spec"))
@@ -113,18 +105,6 @@ async def service_account_token(call: Call) -> Response:
     now = datetime.now(UTC)
     expires = now + timedelta(seconds=seconds)
     audiences = spec.get("audiences") or [_AUDIENCE]
-    claims: JSONObject = {
-        "aud": audiences,
-        "exp": int(expires.timestamp()),
-        "iat": int(now.timestamp()),
-        "iss": _AUDIENCE,
-        "kubernetes.io": {
-            "namespace": call.target.namespace,
-            "serviceaccount": {"name": call.target.name, "uid": metadata.get("uid")},
-        },
-        "nbf": int(now.timestamp()),
-        "sub": f"system:serviceaccount:{call.target.namespace}:{call.target.name}",
-    }
     # The metadata of the answer are those of the account (Go: TokenREST.Create).
     names = ("name", "namespace", "uid")
     answer: JSONObject = {
@@ -138,7 +118,10 @@ async def service_account_token(call: Call) -> Response:
             "expirationSeconds": seconds,
             "boundObjectRef": spec.get("boundObjectRef"),
         },
-        "status": {"token": _sign(claims), "expirationTimestamp": timestamp(expires)},
+        "status": {
+            "token": secrets.token_urlsafe(),
+            "expirationTimestamp": timestamp(expires),
+        },
     }
     return await _answer(call, answer)
 
@@ -196,20 +179,3 @@ async def _read(call: Call) -> JSONObject:
 async def _answer(call: Call, review: JSONObject) -> Response:
     review = {"metadata": {}, **review}
     return await object_response(call, codec.encode(review), code=_CREATED)
-
-
-# Tokens of another process are signed with another key.
-_KEY: Final = secrets.token_bytes(32)
-
-
-def _sign(claims: JSONObject) -> str:
-    """Return claims as a JSON Web Token (RFC 7519), signed with HMAC and SHA-256."""
-    header = {"alg": "HS256", "typ": "JWT"}
-    parts = [_base64(json.dumps(part).encode()) for part in (header, claims)]
-    content = ".".join(parts)
-    signature = hmac.new(_KEY, content.encode(), hashlib.sha256).digest()
-    return f"{content}.{_base64(signature)}"
-
-
-def _base64(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).decode().rstrip("=")

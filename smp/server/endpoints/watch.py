@@ -20,6 +20,7 @@ from smp.handler import to_status
 from smp.server.endpoints.call import Call
 from smp.server.endpoints.list_options import ListOptions, key_prefix
 from smp.server.endpoints.lists import render, seconds_to_render
+from smp.server.metrics import labels_of
 from smp.server.registry.envelope import served, unpack
 from smp.server.registry.objects import lost_revisions, snapshot
 from smp.server.store import Event, Stored, check_reached
@@ -56,8 +57,7 @@ async def _watch_events(
     store, prefix = call.state.store, key_prefix(call.target, options)
     since = options.revision or 0
     resource = call.target.resource
-    labels = (resource.group, resource.version, resource.plural)
-    watches = call.state.metrics.watches.labels(*labels)
+    watches = call.state.metrics.watches.labels(*labels_of(resource))
     watches.inc()
     call.state.watches += 1
     try:
@@ -157,9 +157,7 @@ class WatchEncoder:
 
     async def _object_line(self, event_type: str, item: Stored) -> bytes:
         call, resource = self._call, self._call.target.resource
-        if call.state.kinds.serves(resource):
-            labels = (resource.group, resource.version, resource.plural)
-            call.state.metrics.events.labels(*labels).inc()
+        call.state.metrics.events.labels(*labels_of(resource)).inc()
         if call.format.form == "object":
             return _event_line(event_type, served(item, resource))
         line = await call.work(

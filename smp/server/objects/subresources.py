@@ -11,6 +11,7 @@ from typing import Final
 from smp._storage.workloads import quality
 from smp._values.api_objects import metadata_of, set_metadata
 from smp._values.fields import objects_in, value_at
+from smp._values.label_selectors import selector_text
 from smp._values.values import (
     ABSENT,
     JSON,
@@ -30,7 +31,6 @@ from smp.server.errors import (
     forbidden,
     invalid,
 )
-from smp.server.objects.selectors import selector_text
 
 SCALE_API_VERSION: Final = "autoscaling/v1"
 # The metadata that a Scale has in common with its object.

@@ -23,7 +23,6 @@ from smp.schema.catalog import Catalog, read_published_enums
 from smp.schema.model import Schema
 from smp.schema.resources import Resource, Resources
 from smp.server.errors import UnknownResourceError
-from smp.server.metrics import Metrics
 from smp.server.objects.crds import (
     DefinedVersion,
     Definition,
@@ -73,11 +72,8 @@ class Kinds:
     are evaluated. Raises SchemaError where the overlay does not fit a built-in type.
     """
 
-    def __init__(
-        self, store: Store, settings: Settings, metrics: Metrics, workers: Workers
-    ) -> None:
+    def __init__(self, store: Store, settings: Settings, workers: Workers) -> None:
         self._store = store
-        self._metrics = metrics
         self._workers = workers
         # The built-in kinds, as the settings correct them. The overlay has to fit.
         catalog = accepting_unions(settings.catalog)
@@ -167,15 +163,10 @@ class Kinds:
             self._deleted.add(name)
         else:
             self._deleted.discard(name)
-        former = self._definitions.pop(name, None)
+        self._definitions.pop(name, None)
         if definition is not None:
             self._definitions[name] = definition
         self._is_current = False
-        # Clients may define resources without end: the numbers of those that are not
-        # served any more do not stay.
-        for resource in former.resources if former else ():
-            if not self.serves(resource):
-                self._metrics.forget(resource.group, resource.version, resource.plural)
 
     def _is_known(self, name: str, revision: int) -> bool:
         return revision <= self._revisions.get(name, self._watched)
@@ -187,15 +178,6 @@ class Kinds:
             if self._revisions[name] <= revision:
                 del self._revisions[name]
                 self._deleted.remove(name)
-
-    def serves(self, resource: Resource) -> bool:
-        """Tell whether a resource is served in its version."""
-        if not resource.custom:
-            return True
-        definition = self._definitions.get(resource.qualified)
-        if definition is None:
-            return False
-        return any(other.version == resource.version for other in definition.resources)
 
     @property
     def resources(self) -> Resources:

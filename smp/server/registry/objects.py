@@ -15,6 +15,7 @@ from smp._values.api_objects import metadata_of
 from smp._values.values import JSONObject
 from smp.handler import ForbiddenError, NotFoundError, TooLargeError
 from smp.server.errors import RefusalError
+from smp.server.metrics import labels_of
 from smp.server.objects.deletion import is_deletion_finished
 from smp.server.registry.envelope import pack, unpack
 from smp.server.registry.state import ServerState
@@ -171,9 +172,7 @@ async def _learn_definition(
 
 def _count_conflict(state: ServerState, target: Target) -> None:
     resource = target.resource
-    if state.kinds.serves(resource):
-        labels = (resource.group, resource.version, resource.plural)
-        state.metrics.conflicts.labels(*labels).inc()
+    state.metrics.conflicts.labels(*labels_of(resource)).inc()
 
 
 async def require_parents(state: ServerState, target: Target) -> Sequence[Stored]:

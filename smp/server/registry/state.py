@@ -52,7 +52,7 @@ class ServerState:
         self.metrics: Metrics = Metrics()
         self.stopping: asyncio.Event = asyncio.Event()
         self.workers: Workers = Workers(self.stopping)
-        self.kinds: Kinds = Kinds(store, settings, self.metrics, self.workers)
+        self.kinds: Kinds = Kinds(store, settings, self.workers)
         self.terminating: asyncio.Queue[Target] = asyncio.Queue()
         self.in_flight: int = 0
         self.watches: int = 0

@@ -15,7 +15,6 @@ from smp.custom_resources import definition_violations, unchecked
 from smp.errors import SchemaError, UnionError, bounded
 from smp.paths import Path
 from smp.schema.catalog import Catalog
-from smp.schema.model import Loader
 from smp.schema.openapi_writer import REFERENCE_PREFIX
 from smp.schema.resources import Resource, ScalePaths, api_version
 from smp.schema.rewrite import rewrite
@@ -105,13 +104,6 @@ class Definition:
         # As an API server publishes them, with apiVersion, kind and metadata.
         published = to_openapi(document) if served else {}
         schemas = as_object(value_at(published, ("components", "schemas")))
-        if settings.overlay:
-            schemas = {
-                name: _add_unions_of_type(
-                    as_object(schema), f"#{name}", self.catalog.load
-                )
-                for name, schema in schemas.items()
-            }
         # The rules allow exactly one that is stored.
         [stored] = [version for version in versions if version.get("storage") is True]
         generation = value_at(document, ("metadata", "generation"))
@@ -215,34 +207,6 @@ def _drop_unions(document: JSONObject) -> JSONObject:
 
 def _schema(version: JSONObject) -> JSONObject:
     return as_object(value_at(version, ("schema", "openAPIV3Schema")))
-
-
-def _add_unions_of_type(schema: JSONObject, document: JSON, load: Loader) -> JSONObject:
-    """Return a schema with the unions of its type document, or that of its field.
-
-    They are those that the schema declares, as an overlay corrects them.
-    """
-    type_ = as_object(document).get("is", document)
-    # Only metadata and what an overlay brings have names.
-    while isinstance(type_, str) and type_.startswith("#"):
-        type_ = load(type_[1:])
-    parts = as_object(type_)
-    changed = {name: value for name, value in schema.items() if name != _UNIONS}
-    if parts.get("unions"):
-        changed[_UNIONS] = parts["unions"]
-    fields = as_object(parts.get("fields"))
-    if "properties" in schema:
-        properties: JSONObject = {}
-        for name, node in as_object(schema["properties"]).items():
-            properties[name] = _add_unions_of_type(
-                as_object(node), fields.get(name), load
-            )
-        changed["properties"] = properties
-    for keyword, part in (("items", "items"), ("additionalProperties", "values")):
-        node = schema.get(keyword)
-        if isinstance(node, dict):
-            changed[keyword] = _add_unions_of_type(node, parts.get(part), load)
-    return changed
 
 
 def _find_defined_version(

@@ -20,12 +20,12 @@ from msgspec.structs import replace
 
 from smp._storage.typed_storage import convert
 from smp._values.api_objects import metadata_of
+from smp._values.label_selectors import selector_text
 from smp._values.times import read_time
 from smp._values.values import JSON, JSONObject, as_text, same
 from smp.schema.bundle import read_bundled_table
 from smp.schema.resources import Resource
 from smp.server.errors import StatusError
-from smp.server.objects.selectors import selector_text
 from smp.server.objects.tables import _cells
 from smp.server.objects.tables.columns import (
     AGE,
