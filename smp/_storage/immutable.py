@@ -1,8 +1,8 @@
 """Immutable fields of built-in kinds: what an update may not change.
 
 The rules are data, see smp._storage.immutable_table. Objects are compared as they are
-stored, with their defaults; an empty list or map equals an absent one, an empty
-struct does not, and quantities are equal by their amount (Go: apiequality.Semantic.DeepEqual).
+stored, with their defaults; an empty list or map equals an absent one, an empty struct
+does not, and quantities are equal by their amount (Go: apiequality.Semantic.DeepEqual).
 
 This module is compiled with mypyc (hatch_build.py).
 """

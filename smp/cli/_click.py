@@ -45,7 +45,7 @@ HEADINGS: Final = {
     "Comparison": ("ignore", "ignore_file", "rules", "all_fields", "additions"),
     "Merge": (
         *("overwrite", "server_side", "field_manager", "force_conflicts", "give_up"),
-        *("skip_conflicts", "profile", "unions", "unknown_fields", "merge_keys"),
+        *("skip_conflicts", "profile", "merge_keys"),
         *("defaults", "prune", "applyset", "tooling", "prune_allowlist", "dry_run"),
         *("force", "order", "cascade", "grace_period", "now", "wait", "conditions"),
         *("timeout", "repair"),
@@ -55,8 +55,8 @@ HEADINGS: Final = {
 # What few need, and --help-all shows: parameters of all commands, or of one.
 FOR_EXPERTS: Final = frozenset(
     {
-        *("profile", "unknown_fields", "max_bytes", "jobs", "mask_env", "openapi"),
-        *("order", "ignore_file", "merge_keys", "unions", "give_up", "skip_conflicts"),
+        *("profile", "max_bytes", "jobs", "mask_env", "openapi"),
+        *("order", "ignore_file", "merge_keys", "give_up", "skip_conflicts"),
         *("tooling", "prune_allowlist", "applyset", "by_folder", "metrics", "state"),
         *("on_conflict", "ratchet", "overlay", "seed", "webhooks"),
         *("runtime_config", "all_fields", "additions", "defaults", "cluster"),

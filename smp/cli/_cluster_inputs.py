@@ -153,12 +153,14 @@ def merge_keywords(options: dict[str, Any], manifests: Manifests) -> dict[str, A
             "skip_conflicts",
             "field_manager",
             "overwrite",
-            "unions",
             "hazards",
             "applyset",
             "tooling",
         )
     }
+    # As by servers of today, which clear nothing.
+    is_stock = options["profile"] in ("validate-only", "off")
+    keywords["unions"] = "kubectl" if is_stock else "clear"
     # Go: ApplyOptions.Run, which prunes where there is no error.
     keywords["prunes"] = not manifests.inputs.problems
     # Go: ApplyOptions.Validate.

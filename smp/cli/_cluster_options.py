@@ -59,7 +59,7 @@ TOOLING: Final = CommandOption(
     default="",
 )
 # Go: k8s.io/kubectl/pkg/cmd/apply, ApplyFlags.AddFlags; --give-up,
-# --skip-conflicts, --unions, --hazards and --tooling are of this package.
+# --skip-conflicts, --profile, --hazards and --tooling are of this package.
 MERGE: Final = (
     switch("--server-side", "Let the server merge, by field managers."),
     switch("--force-conflicts", "Take over the fields that other managers own."),
@@ -82,10 +82,11 @@ MERGE: Final = (
     ),
     OVERWRITE_OPTION,
     CommandOption(
-        "--unions",
-        "Clear what the choice of the manifest excludes, or send kubectl's patch.",
-        choices=("clear", "kubectl"),
-        default="clear",
+        "--profile",
+        "Clear what the choice of the manifest excludes (kep1027), or send kubectl's "
+        "patch (validate-only and off).",
+        choices=("kep1027", "validate-only", "off"),
+        default="kep1027",
     ),
     replace(
         HAZARDS_OPTION,

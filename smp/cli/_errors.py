@@ -16,7 +16,7 @@ _FLAGS: Final[dict[tuple[str, str | bool], str]] = {
     ("force", True): "--force-conflicts",
     ("hazards", "warn"): "--hazards warn",
     ("overwrite", True): "--overwrite",
-    ("unknown_fields", "merge"): "--unknown-fields merge",
+    ("unknown_fields", "merge"): "--validate keep",
 }
 # What the flags of a command can do about an error, by its code.
 _MORE_HINTS: Final = {

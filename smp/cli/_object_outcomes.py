@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from smp._strategic import unknown_field_warnings
 from smp._values.findings import Finding
 from smp._values.values import ABSENT, JSON, JSONObject, same
 from smp.cli._changes import ValueChange, changes
 from smp.cli._identity import ObjectIdentity
-from smp.cli._options import CommandSettings
 from smp.custom_resources import STRATEGIC_MERGE_PATCH
 from smp.errors import ApplyWarning
 from smp.paths import Path
 from smp.reports import Verdict, sort_counts
-from smp.schema.model import Schema, Type
+from smp.schema.model import Type
 
 if TYPE_CHECKING:
     from smp.cli._objects import Entry, ObjectRow
@@ -189,12 +187,3 @@ def request_record(request: PatchRequest) -> JSONObject:
         "mediaType": request.media_type,
         "body": request.body,
     }
-
-
-def unknown_field_warnings_of(
-    patch: JSONObject, schema: Schema, settings: CommandSettings
-) -> tuple[ApplyWarning, ...]:
-    """Warn of each field that the schema does not know, if such fields are merged."""
-    if settings.unknown_fields == "error":
-        return ()
-    return unknown_field_warnings(patch, schema)

@@ -34,7 +34,7 @@ from smp.schema.resource_names import (
 )
 from smp.schema.resources import ResourceName, read_published_resources
 
-Validation: TypeAlias = Literal["strict", "warn", "ignore"]
+Validation: TypeAlias = Literal["strict", "warn", "ignore", "keep"]
 # Those of smp.hazards, which most commands do not load.
 Policy: TypeAlias = Literal["warn", "error", "repair"]
 
@@ -76,7 +76,6 @@ class CommandSettings(msgspec.Struct, frozen=True):
     crd: tuple[str, ...] = ()
     policies: tuple[str, ...] = ()
     openapi: tuple[str, ...] = ()
-    unknown_fields: UnknownFields = "error"
     profile: str = "kep1027"
     show_secrets: bool = False
     mask_env: bool = False
@@ -108,6 +107,11 @@ class CommandSettings(msgspec.Struct, frozen=True):
     as_group: tuple[str, ...] = ()
     insecure: bool = False
     request_timeout: float = 0
+
+    @property
+    def unknown_fields(self) -> UnknownFields:
+        """What an operation does below a field that the schema does not know."""
+        return "merge" if self.validate == "keep" else "error"
 
     @property
     def is_for_a_reader(self) -> bool:
@@ -420,13 +424,6 @@ EXCLUDE_OPTION: Final = CommandOption(
 MERGE_OPTIONS: Final = (
     *SCHEMA_OPTIONS,
     EXCLUDE_OPTION,
-    CommandOption(
-        "--unknown-fields",
-        "Below a field that the schema does not know: refuse, or merge by RFC 7396 and "
-        "warn.",
-        choices=("error", "merge"),
-        default="error",
-    ),
     switch(
         "--stat",
         "Print a line for each object, and how many there are.",
@@ -529,9 +526,9 @@ SELECTION_OPTIONS: Final = (
 
 VALIDATE_OPTION: Final = CommandOption(
     "--validate",
-    "Unknown fields and values of a wrong type: an error, a warning, or nothing. A "
-    "server drops unknown fields in any case.",
-    choices=("strict", "warn", "ignore"),
+    "Unknown fields, which a server drops, and values of a wrong type: an error, a "
+    "warning, or nothing; keep: the fields stay, merged by RFC 7396, with a warning.",
+    choices=("strict", "warn", "ignore", "keep"),
     # Go: k8s.io/kubectl, pkg/cmd/util, AddValidateFlags and GetValidationDirective.
     synonyms={"": "strict", "true": "strict", "false": "ignore"},
     default="warn",

@@ -22,7 +22,7 @@ from smp.errors import DocumentError, did_you_mean
 # What a repository has once, for all who work on it. Not what is read or written.
 _ALLOWED: Final = (
     *("crd", "exclude", "ignore", "ignore-file", "kubernetes", "mask-env", "openapi"),
-    *("profile", "rules", "strict", "unknown-fields"),
+    *("profile", "rules", "strict", "validate"),
 )
 
 

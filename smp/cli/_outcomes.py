@@ -255,22 +255,8 @@ class ObjectOperation(msgspec.Struct, frozen=True):
             )
         if settings.defaults:
             obj = as_stored(obj, old, schema, profile=settings.profile)
-        refusals: list[Finding] = [*map(refusal_of, violations)]
-        if settings.validate == "ignore":
-            return obj, refusals
-        # A server that knows more fields is not known here.
-        paths = () if settings.unknown_fields == "merge" else found.unknown_fields
-        unknown = [f'unknown field "{path}"' for path in paths]
-        texts = unknown + [each.message for each in wrong if isinstance(each, Misfit)]
-        if settings.validate == "strict" and texts:
-            raise DocumentError(
-                f"strict decoding error: {', '.join(texts)}", code="strict-decoding"
-            )
-        dropped = [
-            ApplyWarning(UNKNOWN_FIELD, path, f"{problem} (a server drops it)")
-            for problem, path in zip(unknown, paths, strict=True)
-        ]
-        return obj, [*dropped, *map(refusal_of, wrong), *refusals]
+        told = _findings_of_decoding(found, wrong, settings)
+        return obj, [*told, *map(refusal_of, violations)]
 
     def _decode(
         self, new: JSONObject, old: JSONObject | None
@@ -308,10 +294,34 @@ def _is_masked_by_kubectl(obj: JSONObject) -> bool:
     return any(as_text(value).startswith("***") for value in data.values())
 
 
-def refusals_of_update(
+def _findings_of_decoding(
+    found: Decoded, wrong: list[Violation], settings: CommandSettings
+) -> list[Finding]:
+    """Return what a server says of fields that it drops, and cannot decode.
+
+    Raises DocumentError where validation is strict (KEP-2885).
+    """
+    if settings.validate == "ignore":
+        return []
+    # A server that knows more fields is not known here.
+    paths = () if settings.validate == "keep" else found.unknown_fields
+    unknown = [f'unknown field "{path}"' for path in paths]
+    texts = unknown + [each.message for each in wrong if isinstance(each, Misfit)]
+    if settings.validate == "strict" and texts:
+        raise DocumentError(
+            f"strict decoding error: {', '.join(texts)}", code="strict-decoding"
+        )
+    dropped = [
+        ApplyWarning(UNKNOWN_FIELD, path, f"{problem} (a server drops it)")
+        for problem, path in zip(unknown, paths, strict=True)
+    ]
+    return [*dropped, *map(refusal_of, wrong)]
+
+
+def findings_of_update(
     old: JSONObject, new: JSONObject, schema: Schema, settings: CommandSettings
-) -> list[Violation]:
-    """Return what a server would refuse in an update from one state to another.
+) -> list[Finding]:
+    """Return what a server would say of an update from one state to another.
 
     States that a server has are none that somebody asks for. The objects may have
     masks, which are not the base64 of a Secret.
@@ -321,10 +331,12 @@ def refusals_of_update(
     shared = share_object(new, old)
     is_typed = not schema.is_custom and schema.kind != "Secret"
     decoded = decode_object(shared, old, schema, typed=is_typed, custom=True)
-    found = decoded.violations or predict_refusals(
-        old, decoded.object, schema, profile=settings.profile
-    )
-    return [*map(refusal_of, found)]
+    wrong = [*decoded.violations]
+    told = _findings_of_decoding(decoded, wrong, settings)
+    if wrong:
+        return told
+    found = predict_refusals(old, decoded.object, schema, profile=settings.profile)
+    return [*told, *map(refusal_of, found)]
 
 
 def change_notes(changes: Iterable[Change], settings: CommandSettings) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec.structs import asdict, replace
 
-from smp._strategic import two_way_patch
+from smp._strategic import two_way_patch, unknown_field_warnings
 from smp._values.last_applied import drop_last_applied, last_applied_configuration
 from smp._values.values import JSON, JSONObject, as_object, same
 from smp.cli._cluster_options import DRY_RUN, MERGE
@@ -18,7 +18,7 @@ from smp.cli._errors import UsageError, concerning
 from smp.cli._formats import patch_layout
 from smp.cli._inputs import Inputs
 from smp.cli._live import cluster_of, pair_with_live
-from smp.cli._object_outcomes import ObjectOutcome, unknown_field_warnings_of
+from smp.cli._object_outcomes import ObjectOutcome
 from smp.cli._objects import (
     Entry,
     EntryPairing,
@@ -36,6 +36,7 @@ from smp.cli._options import (
     REPORT_FORMATS,
     RULES_OPTION,
     SELECTION_OPTIONS,
+    VALIDATE_OPTION,
     CommandSettings,
     declare,
     filename_option,
@@ -46,7 +47,7 @@ from smp.cli._options import (
 from smp.cli._outcomes import (
     ObjectOperation,
     Versions,
-    refusals_of_update,
+    findings_of_update,
 )
 from smp.cli._renames import pair_renamed
 from smp.cli._run import Work, load_row, run
@@ -174,7 +175,7 @@ COMMAND: Final[Command] = declare(
         ),
         *CONNECTION_OPTIONS,
         replace(DRY_RUN, help="server: ask the cluster.", choices=("none", "server")),
-        *[option for option in MERGE if option.name != "hazards"],
+        *[option for option in MERGE if option.name not in ("hazards", "profile")],
         switch("-R, --recursive", "Take the folders of a directory as well."),
         CommandOption(
             "--ignore",
@@ -198,6 +199,7 @@ COMMAND: Final[Command] = declare(
         ),
         profile_option(),
         HAZARDS_OPTION,
+        VALIDATE_OPTION,
         output_option(*READER_OUTPUTS, "patch", "kyaml", "json", "jsonpatch"),
         format_option(*REPORT_FORMATS),
         *SELECTION_OPTIONS,
@@ -351,7 +353,7 @@ class DiffOperation(msgspec.Struct, frozen=True):
             old, new = masks.mask(original), masks.mask(compared.aligned)
             outcome = _compare(entry, old, new, schema, self.settings)
             asked = masks.mask(states.modified)
-            refused = refusals_of_update(old, asked, schema, self.settings)
+            refused = findings_of_update(old, asked, schema, self.settings)
             outcome = replace(outcome, warned=(*outcome.warned, *refused))
         # The verdict: what normalizers take for equal stays in the patch.
         former = live if self.is_three_way else original
@@ -422,6 +424,7 @@ def _compare(
 ) -> ObjectOutcome:
     """Compute the two-way patch, in a form that a server takes for the kind."""
     lenient = schema.with_unknown_fields(settings.unknown_fields)
+    keeps_unknown = settings.unknown_fields == "merge"
     changed = two_way_patch(original, modified, lenient)
     patch: JSON = changed
     media_type, reason = STRATEGIC_MERGE_PATCH, ""
@@ -437,5 +440,5 @@ def _compare(
         patch,
         media_type=media_type,
         reason=reason,
-        warned=unknown_field_warnings_of(changed, schema, settings),
+        warned=unknown_field_warnings(changed, schema) if keeps_unknown else (),
     )

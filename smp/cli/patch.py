@@ -15,10 +15,7 @@ from smp.cli._errors import CommandFailure, UsageError
 from smp.cli._formats import object_layout
 from smp.cli._inputs import Inputs
 from smp.cli._live import in_place_of
-from smp.cli._object_outcomes import (
-    ObjectOutcome,
-    unknown_field_warnings_of,
-)
+from smp.cli._object_outcomes import ObjectOutcome
 from smp.cli._objects import Entry, Listing, Object, ObjectRow
 from smp.cli._options import (
     CONNECTION_OPTIONS,
@@ -34,7 +31,13 @@ from smp.cli._options import (
 )
 from smp.cli._run import Work, run
 from smp.documents import Document, read_one
-from smp.errors import ApplyWarning, PatchError, SmpError, UnknownKindError
+from smp.errors import (
+    ApplyWarning,
+    PatchError,
+    SmpError,
+    UnknownFieldError,
+    UnknownKindError,
+)
 from smp.hazards import Hazard, HazardError, patch_hazards
 from smp.paths import Path
 from smp.schema.merge_keys import add_merge_key
@@ -295,6 +298,9 @@ class PatchCommand(msgspec.Struct, frozen=True):
                     "--type merge patches objects of every kind, --merge-key PATH=KEY "
                     "says how a list is merged"
                 )
+            elif isinstance(failure, UnknownFieldError):
+                failure.option = None
+                failure.advice += "; --type merge needs no schema"
             raise CommandFailure(failure, target, label) from None
 
 
@@ -326,7 +332,6 @@ def _schema_with_keys(
 def _apply_strategic(
     obj: Object, patch: JSON, schema: Schema, settings: CommandSettings
 ) -> Patched:
-    lenient = schema.with_unknown_fields(settings.unknown_fields)
     if not isinstance(patch, dict):
         raise PatchError(
             f"a strategic merge patch is an object, not {type_name(patch)}"
@@ -336,14 +341,14 @@ def _apply_strategic(
         from smp.managed_fields import local_merge  # noqa: PLC0415
 
         # By the list types of the definition, as smp apply merges it.
-        result = local_merge({}, patch, obj.value, lenient).object
+        result = local_merge({}, patch, obj.value, schema).object
     else:
-        result = apply_patch(obj.value, patch, lenient)
-    hazards = patch_hazards(obj.value, result, lenient)
+        result = apply_patch(obj.value, patch, schema)
+    hazards = patch_hazards(obj.value, result, schema)
     if hazards and settings.hazards == "error":
         raise HazardError(hazards)
-    warned = unknown_field_warnings_of(patch, schema, settings)
+    warned: tuple[ApplyWarning, ...] = ()
     if schema.is_custom:
         # Go: apiextensions-apiserver, crdHandler.ServeHTTP, supportedTypes.
-        warned += (ApplyWarning("unsupported-media-type", Path(), _UNSUPPORTED),)
-    return Patched(result, lenient.type, warned, hazards)
+        warned = (ApplyWarning("unsupported-media-type", Path(), _UNSUPPORTED),)
+    return Patched(result, schema.type, warned, hazards)

@@ -665,7 +665,7 @@ def test_both_requests_of_a_changed_union_are_printed(
         words = ("cluster", "apply", "--server-side", "--field-manager", "helm", "-f")
         assert run(*words, written(WEB)).exit_code == 0
         file = written(f"{WEB}  strategy: {{type: Recreate}}")
-        ran = run(*words, file, "--unions", "kubectl")
+        ran = run(*words, file, "--profile", "validate-only")
         assert ran.exit_code == 1
         assert "may not be specified when strategy `type` is" in ran.stderr
         ran = run(*words, file)

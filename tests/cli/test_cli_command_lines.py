@@ -50,7 +50,7 @@ USUAL = [
     "explain apps/v1 Deployment spec -o table --kubernetes 1.33",
     "patch live.yaml -p {} --type merge",
     "patch live.yaml --patch-file patch.json --crd a --crd b --openapi c",
-    "patch --patch {} live.yaml --show-secrets --unknown-fields merge",
+    "patch --patch {} live.yaml --show-secrets --max-bytes 9",
     "cluster apply -f new.yaml --server-side --timeout 1m30s --grace-period 5",
     "cluster wait -f new.yaml",
     "cluster get deploy web -A",

@@ -86,7 +86,7 @@ def test_a_pruned_element_is_still_called_pruned() -> None:
     live["spec"]["containers"][0] |= {f"x{number}": number for number in range(20)}
     Path("live").write_text(json.dumps(live))
     arguments = ("apply", "-f", new, "--live", "live", "--last-applied", last)
-    options = ("-o", "report", "--unknown-fields", "merge", "--validate", "ignore")
+    options = ("-o", "report", "--validate", "keep")
     ran = run(*arguments, *options)
     assert "  - spec.containers[name=app] (pruned):" in ran.stdout
 

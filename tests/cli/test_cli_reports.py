@@ -87,14 +87,14 @@ def files() -> None:
 
 SIDES = (
     *("-f", "web.yaml", "--live", "web-live.yaml", "--last-applied", "web-last.yaml"),
-    *("--unknown-fields", "merge"),
+    *("--validate", "keep"),
 )
 
 
 def report(output: str, *options: str, code: int = 3) -> str:
     result = run(
         *("apply", "-f", "web.yaml", "--live", "web-live.yaml"),
-        *("--unknown-fields", "merge", "--format", output),
+        *("--validate", "keep", "--format", output),
         *options,
     )
     assert result.exit_code == code

@@ -68,7 +68,7 @@ def widgets() -> tuple[str, str]:
 
 def test_crd_describes_custom_kinds() -> None:
     assert run("diff", *widgets(), "--strict").exit_code == 2
-    options = ("--crd", "crd.yaml", "--unknown-fields", "merge", "-o", "patch")
+    options = ("--crd", "crd.yaml", "--validate", "keep", "-o", "patch")
     ran = run("diff", *widgets(), *options)
     assert values(ran.stdout) == [{"spec": {"size": 2, "more": {"a": 2}}}]
 
@@ -101,7 +101,7 @@ def test_definitions_among_the_inputs_describe_their_kinds() -> None:
     before, after = widgets()
     for path in (before, after):
         Path(path).write_text(Path(path).read_text() + "---" + DEFINITION)
-    ran = run("diff", before, after, "--unknown-fields", "merge", "-o", "patch")
+    ran = run("diff", before, after, "--validate", "keep", "-o", "patch")
     assert values(ran.stdout) == [{"spec": {"size": 2, "more": {"a": 2}}}]
 
 
@@ -111,7 +111,7 @@ def test_an_unknown_field_is_an_error_with_hints() -> None:
     assert "  path:   spec.more\n" in ran.stderr
     assert ran.stderr.endswith(
         "  hint:   a misspelled name, or a field of another version of the API\n"
-        "  hint:   --unknown-fields merge merges it by RFC 7396\n"
+        "  hint:   --validate keep merges it by RFC 7396\n"
         "  hint:   --kubernetes VERSION selects another version of the API\n"
     )
 
@@ -121,18 +121,35 @@ def test_an_unknown_field_is_an_error_with_hints() -> None:
     [
         ("diff", "before.yaml", "after.yaml", "-o", "patch"),
         ("apply", "-f", "after.yaml", "--live", "before.yaml"),
-        ("patch", "before.yaml", "-p", "spec: {more: {a: 2}}"),
     ],
 )
 def test_a_merged_unknown_field_is_a_warning(command: tuple[str, ...]) -> None:
     widgets()
-    options = ("--crd", "crd.yaml", "--unknown-fields", "merge")
+    options = ("--crd", "crd.yaml", "--validate", "keep")
     warning = "spec.more: unknown to the schema; merged by RFC 7396\n"
     object_printed = run(*command, *options)
     assert f"smp: warning: example.com/v1 Widget w: {warning}" in object_printed.stderr
     words = [word for word in command if word not in ("-o", "patch")]
-    report = run(command[0], *words[command[0] != "patch" :], *options, "-o", "report")
+    report = run(*words, *options, "-o", "report")
     assert f"  warning: {warning}" in report.stdout
+
+
+def test_one_option_says_what_becomes_of_unknown_fields() -> None:
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+    Path("a.yaml").write_text(text)
+    Path("b.yaml").write_text(f"{text}datta: 1\n")
+    for command in ("diff a.yaml b.yaml", "diff --live a.yaml b.yaml"):
+        told = {
+            value: run(*command.split(), "--validate", value)
+            for value in ("strict", "warn", "ignore", "keep")
+        }
+        assert 'strict decoding error: unknown field "datta"' in told["strict"].stderr
+        assert 'unknown field "datta" (a server drops it)' in told["warn"].stdout
+        assert [ran.exit_code for ran in told.values()][::3] == [2, 1], command
+        assert "unknown field" not in told["ignore"].output + told["keep"].output
+    widgets()
+    ran = run("patch", "before.yaml", "-p", "spec: {more: {a: 2}}", "--crd", "crd.yaml")
+    assert "--type merge needs no schema" in ran.stderr
 
 
 def test_kubernetes_selects_a_bundled_version() -> None:
@@ -152,7 +169,7 @@ def test_compiled_definitions_are_read_like_the_definitions() -> None:
     assert ran.stderr == (
         "smp: note: left out, as no CustomResourceDefinition: 1 document\n"
     )
-    diff = ("diff", "before.yaml", "after.yaml", "--unknown-fields", "merge")
+    diff = ("diff", "before.yaml", "after.yaml", "--validate", "keep")
     expected = run(*diff, "--crd", "crd.yaml")
     for option in ("--crd", "--openapi"):
         ran = run(*diff, option, "crds.types")
@@ -228,8 +245,8 @@ def test_the_defaults_of_a_definition_are_filled_in() -> None:
             *live,
             "--crd",
             "crd.yaml",
-            "--unknown-fields",
-            "merge",
+            "--validate",
+            "keep",
         )
         [stored] = values(ran.stdout)
         assert isinstance(stored, dict)
@@ -347,7 +364,7 @@ def test_a_definition_that_cannot_be_parsed_is_reported_once(
     Path("crds", name).write_bytes(text.encode(errors="surrogatepass"))
     for command, code in (
         (("diff", before, before, "-o", "patch"), 3),
-        (("apply", "-f", after, "-f", before, "--unknown-fields", "merge"), 3),
+        (("apply", "-f", after, "-f", before, "--validate", "keep"), 3),
         (("patch", before, "-p", "spec: {size: 3}"), 3),
         (("explain", "example.com/v1", "Widget"), 3),
     ):

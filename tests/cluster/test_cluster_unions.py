@@ -192,5 +192,5 @@ def test_what_no_request_helps_with_says_so(cluster: Cluster) -> None:
     wrong["spec"] = {**wrong["spec"], "replicas": -1}  # type: ignore[dict-item]
     refused = upgrade(cluster, wrong)
     assert refused.error is not None
-    assert "--unions clear has no effect" in refused.error.hint
+    assert "clearing unions has no effect" in refused.error.hint
     assert not refused.requests

@@ -22,14 +22,14 @@ from smp.schema.model import AnyType
 _INVALID: Final = 422
 _RETRIES: Final = 5
 _NO_SCHEMA: Final = (
-    "--unions clear has no effect: the server does not describe the kind"
+    "clearing unions has no effect: the server does not describe the kind"
 )
 _NO_REQUEST: Final = (
-    "--unions clear has no effect: no request was found with which the server accepts"
+    "clearing unions has no effect: no request was found with which the server accepts"
     " the apply"
 )
 _OTHERS: Final = (
-    "--unions clear has no effect: the server refuses it not for its unions alone"
+    "clearing unions has no effect: the server refuses it not for its unions alone"
 )
 _OWNED: Final = "{remedy}: --force-conflicts (force_conflicts=True) does that"
 _SENT: Final = (
