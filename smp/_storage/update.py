@@ -37,6 +37,7 @@ from smp._storage.enums import ENUM_INTEREST, EnumRule
 from smp._storage.immutable import find_changed_immutable_fields
 from smp._storage.typed_storage import (
     drop_fields_of_service,
+    fill_data_sources,
     find_decoding_problem,
     stored,
 )
@@ -500,11 +501,14 @@ def drop_by_strategy(
 ) -> JSONObject:
     """Return an object without what the strategy of its kind drops.
 
-    Its manager owns that all the same. Go: PrepareForCreate and PrepareForUpdate.
+    Its manager owns that all the same, and not what is filled in here. Go:
+    PrepareForCreate and PrepareForUpdate.
     """
     kind = (schema.api_version, schema.kind)
     if kind == ("v1", "Service"):
         return drop_fields_of_service(old or {}, obj)
+    if kind == ("v1", "PersistentVolumeClaim"):
+        return fill_data_sources(old or {}, obj)
     group, _, _ = schema.api_version.rpartition("/")
     if (group, schema.kind) in _KEPT_SPEC and old and "spec" in old:
         return obj if obj.get("spec") is old["spec"] else {**obj, "spec": old["spec"]}

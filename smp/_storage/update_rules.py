@@ -196,6 +196,13 @@ def _compare_addresses(old: JSONObject, new: JSONObject) -> Iterator[Violation]:
     if address != was and same(addresses, allocated):
         addresses = [address]
     if was == address == "None":
+        type_ = as_text(read_at(new, ("spec", "type")))
+        # Go: ValidateService; an address that the object has is judged by its table.
+        if type_ in ("NodePort", "LoadBalancer") and "clusterIP" not in as_object(
+            new.get("spec")
+        ):
+            message = f"may not be set to 'None' for {type_} services"
+            yield make_violation(("spec", "clusterIPs", 0), "None", message)
         return
     if was and addresses and addresses[0] != was:
         steps = ("spec", "clusterIPs", 0)

@@ -39,6 +39,7 @@ struct without a pointer is there whatever its tag, nil without ``omitempty`` is
 
 from __future__ import annotations
 
+from smp._storage.typed_storage._claims import fill_data_sources
 from smp._storage.typed_storage._conversion import convert, counterparts, form_in
 from smp._storage.typed_storage._decoding import find_decoding_problem
 from smp._storage.typed_storage._plan import (
@@ -72,6 +73,7 @@ __all__ = [
     "counterparts",
     "double",
     "drop_fields_of_service",
+    "fill_data_sources",
     "find_decoding_problem",
     "form_in",
     "is_pointer",
