@@ -58,7 +58,7 @@ FOR_EXPERTS: Final = frozenset(
         *("profile", "max_bytes", "jobs", "mask_env", "openapi"),
         *("order", "ignore_file", "merge_keys", "give_up", "skip_conflicts"),
         *("tooling", "prune_allowlist", "applyset", "by_folder", "metrics", "state"),
-        *("on_conflict", "ratchet", "overlay", "seed", "webhooks"),
+        *("on_conflict", "ratchet", "overlay", "feature_gates", "seed", "webhooks"),
         *("runtime_config", "all_fields", "additions", "defaults", "cluster"),
         *("overwrite", "grace_period", "cascade", "kind"),
         *("show_managed_fields", "field_manager", "policies", "kubeconfig"),

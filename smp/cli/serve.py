@@ -107,6 +107,7 @@ def _serve(options: dict[str, Any], ready: Callable[[str], None]) -> None:
 
     catalog = kubernetes(options["kubernetes"])
     overlay = _read_overlay(options["overlay"], catalog) if options["overlay"] else {}
+    gates = settings.FeatureGates.parse(options["feature_gates"])
     runtime_config = settings.RuntimeConfig.parse(options["runtime_config"])
     token = _read_token(options["token_file"]) if options["token_file"] else ""
     if token:
@@ -115,6 +116,7 @@ def _serve(options: dict[str, Any], ready: Callable[[str], None]) -> None:
         token=token,
         catalog=catalog,
         overlay=overlay,
+        feature_gates=gates,
         runtime_config=runtime_config,
         profile=options["profile"],
         on_conflict=options["on_conflict"],
@@ -269,6 +271,13 @@ COMMAND: Final = Command(
             "Tolerate values that were invalid before and did not change.",
             opposite="--no-ratchet",
             default=True,
+        ),
+        CommandOption(
+            "--feature-gates",
+            "Switch off APIUnions (unions are not normalized and validated) or "
+            "OpenAPIEnums (built-in kinds have no enums). [default: all are on]",
+            metavar="NAME=BOOL,...",
+            default="",
         ),
         CommandOption(
             "--seed",

@@ -31,15 +31,46 @@ class SettingsError(SmpError):
     default_code = "invalid-settings"
 
 
-def _read_switches(text: str) -> dict[str, bool]:
-    """Read ``NAME=BOOLEAN,...``; a name alone is on. Raises SettingsError."""
+class FeatureGates(msgspec.Struct, frozen=True):
+    """Features that can be switched off, as with those of a kube-apiserver.
+
+    Without ``APIUnions`` unions are neither normalized nor validated, and those that
+    CustomResourceDefinitions declare are stored as they are (KEP-1027). Without
+    ``OpenAPIEnums`` the built-in kinds have no enums (KEP-2887). The enums of custom
+    resources are part of their structural schemas, and stay.
+    """
+
+    APIUnions: bool = True
+    OpenAPIEnums: bool = True
+
+    @classmethod
+    def parse(cls, text: str) -> FeatureGates:
+        """Read gates as ``OpenAPIEnums=false,APIUnions=true``.
+
+        Raises SettingsError. Go: k8s.io/component-base, featuregate.Set.
+        """
+        states = _read_switches(text, "")
+        for name in states:
+            if name not in cls.__struct_fields__:
+                raise SettingsError(
+                    f"unrecognized feature gate: {name}",
+                    hint="known are " + ", ".join(cls.__struct_fields__),
+                )
+        return cls(**states)
+
+
+def _read_switches(text: str, default: str) -> dict[str, bool]:
+    """Read ``NAME=BOOLEAN,...``; a name alone has the default. Raises SettingsError."""
     switches: dict[str, bool] = {}
     for entry in filter(None, text.split(",")):
         name, equals, value = entry.partition("=")
-        name, value = name.strip(), value.strip() if equals else "true"
+        name, value = name.strip(), value.strip() if equals else default
         if value not in BOOLEANS:
-            hint = f"{name}=true or {name}=false"
-            raise SettingsError(f"invalid value {name}={value}", hint=hint)
+            # Go words the two in this way.
+            problem = f"invalid value {'' if default else 'of '}{name}={value}"
+            if not equals:
+                problem = f"missing bool value for {name}"
+            raise SettingsError(problem, hint=f"{name}=true or {name}=false")
         switches[name] = BOOLEANS[value]
     return switches
 
@@ -75,7 +106,7 @@ class RuntimeConfig(msgspec.Struct, frozen=True):
         A name alone switches on. Raises SettingsError. Go: k8s.io/apiserver,
         pkg/server/options/api_enablement.go.
         """
-        switches = _read_switches(text)
+        switches = _read_switches(text, "true")
         for name in switches:
             # The core group has no name: its version stands alone.
             if "/" not in name and name != "v1":
@@ -94,6 +125,7 @@ _NUMBER: Final = (int, float)
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "token": (str,),
     "catalog": (Catalog,),
+    "feature_gates": (FeatureGates,),
     "runtime_config": (RuntimeConfig,),
     "ratchet": (bool,),
     "limits": (Limits,),
@@ -128,6 +160,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     token: str = ""
     catalog: Catalog = msgspec.field(default_factory=kubernetes)
     overlay: JSONObject = msgspec.field(default_factory=dict)
+    feature_gates: FeatureGates = FeatureGates()
     runtime_config: RuntimeConfig = msgspec.field(default_factory=RuntimeConfig)
     profile: str = "kep1027"
     on_conflict: OnConflict = "clear"
@@ -147,6 +180,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         """Raise SmpError (code invalid-option) for another value of a setting."""
         require_options(self, _CHOICES, _TYPES)
+
+    @property
+    def union_profile(self) -> str:
+        """The profile of unions that is in force."""
+        return self.profile if self.feature_gates.APIUnions else "off"
 
     def __repr__(self) -> str:
         # The token is a secret: it must not reach a log through the repr.

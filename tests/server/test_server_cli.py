@@ -145,6 +145,7 @@ def message_of_failure(*options: str) -> str:
         ),
         (("--overlay", "/nowhere"), "cannot read the file"),
         (("--profile", "none"), "Invalid value"),
+        (("--feature-gates", "Unions=false"), "known are APIUnions, OpenAPIEnums"),
     ],
 )
 def test_invalid_options_are_reported(options: tuple[str, ...], message: str) -> None:

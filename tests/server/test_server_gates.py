@@ -1,4 +1,4 @@
-"""Profiles and overlays: what a server does with the schemas of custom resources."""
+"""Feature gates, and overlays on custom resources: what a server does with a schema."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from smp import kubernetes, validate_enums
 from smp._values.values import JSONObject
 from smp.errors import SchemaError, SmpError
-from smp.server.settings import Settings
+from smp.server.settings import FeatureGates, Settings, SettingsError
 from tests.record.enum_answers import answers
 from tests.server.test_server_crd_unions import FINAL, spec_with, thing
 from tests.support.server_app import MERGE, Served, deployment, serving
@@ -30,9 +30,47 @@ UNION: Final[JSONObject] = {
 }
 
 
-@pytest.mark.parametrize("profile", ["kep1027", "off"])
-def test_a_profile_decides_on_the_unions_of_custom_resources(profile: str) -> None:
-    with serving(Settings(profile=profile)) as server:
+@pytest.mark.parametrize(
+    ("text", "gates"),
+    [
+        ("", FeatureGates()),
+        ("APIUnions=false", FeatureGates(APIUnions=False)),
+        (
+            "OpenAPIEnums=F, APIUnions=0,",
+            FeatureGates(APIUnions=False, OpenAPIEnums=False),
+        ),
+        ("APIUnions=false,APIUnions=True", FeatureGates()),
+    ],
+)
+def test_feature_gates_are_a_list_of_names_and_booleans(
+    text: str, gates: FeatureGates
+) -> None:
+    assert FeatureGates.parse(text) == gates
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("APIUnions", "missing bool value for APIUnions"),
+        ("Unions=false", "unrecognized feature gate: Unions"),
+        ("APIUnions=off", "invalid value of APIUnions=off"),
+    ],
+)
+def test_other_feature_gates_are_refused(text: str, message: str) -> None:
+    with pytest.raises(SettingsError, match=message) as caught:
+        FeatureGates.parse(text)
+    assert caught.value.hint
+
+
+def test_an_unknown_feature_gate_is_answered_with_the_known_ones() -> None:
+    with pytest.raises(SettingsError) as caught:
+        FeatureGates.parse("Unions=false")
+    assert caught.value.hint == "known are APIUnions, OpenAPIEnums"
+
+
+@pytest.mark.parametrize("gates", [FeatureGates(), FeatureGates(APIUnions=False)])
+def test_the_gate_of_unions_decides_on_custom_resources(gates: FeatureGates) -> None:
+    with serving(Settings(feature_gates=gates)) as server:
         created = server.post(CRDS, with_schema(spec_with(FINAL)))
         (version,) = created["spec"]["versions"]
         spec = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
@@ -40,7 +78,7 @@ def test_a_profile_decides_on_the_unions_of_custom_resources(profile: str) -> No
         assert spec == spec_with(FINAL)
         assert spec_of(server) == spec
         answer = server.call("POST", THINGS, thing(BOTH))
-        assert answer.status_code == (201 if profile == "off" else 422)
+        assert answer.status_code == (422 if gates.APIUnions else 201)
 
 
 def spec_of(server: Served) -> Any:
@@ -48,8 +86,9 @@ def spec_of(server: Served) -> Any:
     return published[THING_TYPE]["properties"]["spec"]
 
 
-def test_without_a_profile_malformed_unions_are_only_markers() -> None:
-    with serving(Settings(profile="off")) as server:
+def test_without_the_gate_of_unions_malformed_ones_are_only_markers() -> None:
+    off = Settings(feature_gates=FeatureGates(APIUnions=False))
+    with serving(off) as server:
         malformed = with_schema(spec_with({"fieldMembers": {"A": "a"}}))
         server.post(CRDS, malformed)
         assert server.post(THINGS, thing(BOTH))["spec"] == BOTH
@@ -58,9 +97,58 @@ def test_without_a_profile_malformed_unions_are_only_markers() -> None:
         server.post(DEPLOYMENTS, built_in)
 
 
-def test_the_enums_of_built_in_kinds_are_published_with_their_meanings() -> None:
+def test_the_gate_of_enums_takes_them_from_built_in_kinds_only() -> None:
+    schema: JSONObject = {
+        "type": "object",
+        "properties": {"mode": {"type": "string", "enum": ["A", "B"]}},
+    }
+    with_enum = kubernetes().with_overlay(
+        {
+            "types": {
+                "io.k8s.api.apps.v1.DeploymentStrategy": {
+                    "fields": {
+                        "type": {
+                            "type": "string",
+                            "enum": ["Recreate", "RollingUpdate"],
+                        }
+                    },
+                    "unions": None,
+                }
+            }
+        }
+    )
+    odd = deployment(strategy={"type": "Odd"})
+    for enabled in (True, False):
+        gates = FeatureGates(OpenAPIEnums=enabled)
+        with serving(Settings(catalog=with_enum, feature_gates=gates)) as server:
+            published = server.get("/openapi/v3/apis/apps/v1")["components"]["schemas"]
+            strategy = published["io.k8s.api.apps.v1.DeploymentStrategy"]
+            assert ("enum" in strategy["properties"]["type"]) is enabled
+            answer = server.call("POST", DEPLOYMENTS, odd)
+            assert answer.status_code == (422 if enabled else 201)
+            if enabled:
+                (cause,) = answer.json()["details"]["causes"]
+                assert cause == {
+                    "reason": "FieldValueNotSupported",
+                    "field": "spec.strategy.type",
+                    "message": 'Unsupported value: "Odd": supported values: "Recreate",'
+                    ' "RollingUpdate"',
+                }
+            # The enum of a custom resource is part of its structural schema.
+            server.post(CRDS, with_schema(schema))
+            odd_thing = server.call("POST", THINGS, thing({"mode": "C"}))
+            assert odd_thing.status_code == 422
+            assert spec_of(server) == schema
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_enums_of_built_in_kinds_are_published_with_their_meanings(
+    *, enabled: bool
+) -> None:
     """As a kube-apiserver publishes them, status.phase too, which it does not check."""
-    with serving(Settings(catalog=kubernetes("1.36"))) as server:
+    gates = FeatureGates(OpenAPIEnums=enabled)
+    settings = Settings(catalog=kubernetes("1.36"), feature_gates=gates)
+    with serving(settings) as server:
         schemas = server.get("/openapi/v3/api/v1")["components"]["schemas"]
     listed = 0
     for answer in answers():
@@ -69,9 +157,15 @@ def test_the_enums_of_built_in_kinds_are_published_with_their_meanings() -> None
             continue
         schema = schemas[type_name]["properties"][field]
         listed += 1
-        assert schema["enum"] == answer["values"]
-        # After the description of the field.
-        assert schema["description"].endswith(answer["listing"])
+        if enabled:
+            assert schema["enum"] == answer["values"]
+            # After the description of the field.
+            assert schema["description"].endswith(answer["listing"])
+        else:
+            # The default of a map key is published beside the type.
+            assert schema.pop("default", "TCP") == "TCP"
+            assert "Possible enum values" not in schema.pop("description")
+            assert schema == {"type": "string"}
     assert listed == 48
 
 

@@ -165,7 +165,7 @@ def _options(settings: Settings, kind: Kind, subresource: str, manager: str) -> 
         default = partial(add_schema_defaults, schema=defined.schema)
     return replace(
         STOCK_SERVER,
-        profile=settings.profile,
+        profile=settings.union_profile,
         on_conflict=settings.on_conflict,
         ratchet=settings.ratchet,
         limits=settings.limits,

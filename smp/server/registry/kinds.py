@@ -84,9 +84,11 @@ class Kinds:
             catalog = catalog.with_overlay(settings.overlay)
             check_kinds(catalog)
         enums = read_published_enums(catalog.version)
+        if not settings.feature_gates.OpenAPIEnums:
+            catalog, enums = catalog.without_enums(), {}
         self.catalog = catalog
         self.schema_settings: SchemaSettings = SchemaSettings(
-            unions=settings.profile != "off",
+            unions=settings.union_profile != "off",
             overlay=settings.overlay,
             version=self.catalog.version,
         )
