@@ -188,7 +188,11 @@ def _is_too_wide(place: Place, step: Step, value: JSON) -> bool:
     type_ = place.node.type
     if not isinstance(type_, ObjectType) or not isinstance(step, str):
         return False
-    return is_32_bit(type_.name, step)
+    field = type_.field(step)
+    of_field = None if field is None else field.type
+    # Go: intstr.IntOrString holds an int32.
+    is_either = isinstance(of_field, ScalarType) and of_field.name == "int-or-string"
+    return is_either or is_32_bit(type_.name, step)
 
 
 def _fits(name: str, value: JSON) -> bool:

@@ -41,6 +41,7 @@ from smp._storage.typed_storage import (
     find_decoding_problem,
     stored,
 )
+from smp._storage.workloads import find_unmade
 from smp._values.values import (
     ABSENT,
     JSON,
@@ -311,6 +312,8 @@ def predict_refusals(
         judged = custom_resources.definition_violations(whole, old)
     elif group == _ADMISSION:
         judged = tuple(custom_resources.find_expression_violations(whole))
+    elif (schema.api_version, schema.kind) == ("v1", "Pod") and old is None:
+        judged = tuple(find_unmade(whole))
     # A rule that could not be decided is no refusal, and is told beside these.
     undecided = tuple(each for each in judged if each.warning)
     violations += tuple(each for each in judged if not each.warning)

@@ -51,10 +51,26 @@ _RESOURCES: Final = _CONTAINER_RESOURCES.union(
         "storage",
     },
 )
+_LOCAL_MULTICAST: Final = (
+    ipaddress.ip_network("224.0.0.0/24"),
+    ipaddress.ip_network("ff02::/16"),
+)
 _LIMIT_TYPES: Final = ("Pod", "Container", "PersistentVolumeClaim")
 _PATH: Final = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 _IDENTIFIER: Final = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
-_RESERVED: Final = frozenset({"true", "false", "null", "in"})
+# Go: cel-go's reserved words, of apiserver's pkg/cel/common, celReservedSymbols.
+_RESERVED: Final = frozenset(
+    {
+        *("true", "false", "null", "in", "as", "break", "const", "continue", "else"),
+        *("for", "function", "if", "import", "let", "loop", "package", "namespace"),
+        *("return", "var", "void", "while"),
+    }
+)
+_NET_BIOS: Final = re.compile(r'[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}')
+_NOT_IN_USERS: Final = re.compile(r'["/\\:;|=,+*?<>@\[\]]')
+_LONGEST_WINDOWS_DOMAIN: Final = 255
+_LONGEST_WINDOWS_USER: Final = 104
+_MOST_PARTS_OF_USERS: Final = 2
 _ISCSI: Final = re.compile(
     r".*iqn\.\d{4}-\d{2}\.[-.a-zA-Z0-9]+:[^,;*&$|\s]+"
     r"|eui.[a-zA-Z0-9]{16}|naa.[a-zA-Z0-9]{32}",
@@ -110,25 +126,20 @@ def header_name(text: str) -> str:
 def ip_address(text: str) -> str:
     """Check an IP address (Go: validation.IsValidIP).
 
-    A server accepts leading zeros in the fields that had no strict rule before.
+    A server takes leading zeros, and mapped addresses, where they were before.
     """
     parts = [part.lstrip("0") or "0" for part in text.split(".")]
     # Leading zeros count in IPv6 addresses only.
     lenient = text if ":" in text else ".".join(parts)
     try:
-        ipaddress.ip_address(lenient)
+        address = ipaddress.ip_address(lenient)
     except ValueError:
         return "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
-    return ""
-
-
-def strict_ip(text: str) -> str:
-    """Check an IP address without leading zeros (Go: validation.IsValidIP)."""
-    problem = ip_address(text)
-    parts = [] if ":" in text else text.split(".")
-    if not problem and any(len(part) > 1 and part[0] == "0" for part in parts):
+    if lenient != text:
         return "must not have leading 0s"
-    return problem
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
+        return "must not be an IPv4-mapped IPv6 address"
+    return ""
 
 
 def search_domain(text: str) -> str:
@@ -146,13 +157,27 @@ def api_version(text: str) -> str:
 
 
 def ip_range(text: str) -> str:
-    """Check a range of IP addresses (Go: validation.IsValidCIDR), as leniently."""
+    """Check a range of IP addresses (Go: validation.IsValidCIDR)."""
     address, slash, bits = text.partition("/")
-    if slash and _BITS.fullmatch(bits) and not ip_address(address):
-        most = 128 if ":" in address else 32
-        if int(bits) <= most:
-            return ""
-    return "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+    problem = ip_address(address)
+    is_number = slash and _BITS.fullmatch(bits)
+    most = 128 if ":" in address else 32
+    if not is_number or int(bits) > most or problem.startswith("must be"):
+        return "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+    if problem.startswith("must not have") or bits != str(int(bits)):
+        return "must not have leading 0s in IP or prefix length"
+    if problem:
+        return "must not have an IPv4-mapped IPv6 address"
+    try:
+        ipaddress.ip_network(text)
+    except ValueError:
+        return "must not have bits set beyond the prefix length"
+    return ""
+
+
+def padded_range(text: str) -> str:
+    """Check a range, around which there may be spaces (Go: core ValidateService)."""
+    return ip_range(text.strip())
 
 
 def domain_path(text: str) -> str:
@@ -187,7 +212,8 @@ def host(text: str) -> str:
 
 def not_ip(text: str) -> str:
     """Refuse an IP address (Go: networking validateIngressRules)."""
-    return "" if ip_address(text) else "must be a DNS name, not an IP address"
+    is_ip = not ip_address(text).startswith("must be")
+    return "must be a DNS name, not an IP address" if is_ip else ""
 
 
 def qualified_name(text: str) -> str:
@@ -265,6 +291,42 @@ def backsteps(text: str) -> str:
     return "must not contain '..'" if ".." in text.split("/") else ""
 
 
+def not_reserved(text: str) -> str:
+    """Refuse what a server writes itself (Go: validateLocalNonReservedPath)."""
+    is_reserved = text.startswith("..") and not text.startswith("../")
+    return "must not start with '..'" if is_reserved else ""
+
+
+def windows_user(text: str) -> str:
+    """Check a user of Windows (Go: validateWindowsSecurityContextOptions)."""
+    parts = text.split("\\")
+    domain, user = parts[0], parts[-1]
+    of_domain, of_user = "runAsUserName's Domain", "runAsUserName's User"
+    problem = ""
+    if not text:
+        problem = "runAsUserName cannot be an empty string"
+    elif any(ord(letter) < ord(" ") or letter == "\x7f" for letter in text):
+        problem = "runAsUserName cannot contain control characters"
+    elif len(parts) > _MOST_PARTS_OF_USERS:
+        problem = "runAsUserName cannot contain more than one backslash"
+    elif len(parts) > 1 and len(domain) > _LONGEST_WINDOWS_DOMAIN:
+        problem = f"{of_domain} length must be under 256 characters"
+    elif len(parts) > 1 and not (
+        _NET_BIOS.fullmatch(domain) or not names.subdomain(domain.lower())
+    ):
+        problem = f"{of_domain} doesn't match the NetBios nor the DNS format"
+    elif not user:
+        problem = f"{of_user} cannot be empty"
+    elif len(user) > _LONGEST_WINDOWS_USER:
+        problem = f"{of_user} length must not be longer than 104 characters"
+    elif not user.strip(". "):
+        problem = f"{of_user} cannot contain only periods or spaces"
+    elif _NOT_IN_USERS.search(user):
+        characters = '"/\\:;|=,+*?<>@[]'
+        problem = f"{of_user} cannot contain the following characters: {characters}"
+    return problem
+
+
 def sysctl(text: str) -> str:
     """Check the name of a kernel parameter (Go: IsValidSysctlName)."""
     if len(text) <= _LONGEST_NAME and _SYSCTL.fullmatch(text):
@@ -287,6 +349,8 @@ def usual_ip(text: str) -> str:
         return "may not be in the loopback range (127.0.0.0/8, ::1/128)"
     if address.is_link_local:
         return "may not be in the link-local range (169.254.0.0/16, fe80::/10)"
+    if any(address in network for network in _LOCAL_MULTICAST):
+        return "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"
     return ""
 
 
@@ -319,9 +383,14 @@ def relative_path(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Refuse line breaks (Go: admissionregistration validateValidation)."""
+    """Refuse blanks alone, and line breaks.
+
+    Go: admissionregistration validateValidation.
+    """
     # Spaces around a message count for nothing.
     inner = text.strip()
+    if not inner:
+        return "must be non-empty if specified"
     return "must not contain line breaks" if "\n" in inner or "\r" in inner else ""
 
 
@@ -329,6 +398,14 @@ def identifier(text: str) -> str:
     """Check the name of a variable (Go: admissionregistration validateVariable)."""
     is_valid = _IDENTIFIER.fullmatch(text) and text not in _RESERVED
     return "" if is_valid else "must be a valid CEL identifier"
+
+
+def audit_key(text: str) -> str:
+    """Check a key of an audit annotation (Go: validateAuditAnnotation).
+
+    A server writes it after the name of its policy.
+    """
+    return names.label_key(f"policy/{text}")
 
 
 def iscsi_name(text: str) -> str:
@@ -354,6 +431,7 @@ def is_extended_resource(name: str) -> bool:
 FORMATS: Final[Mapping[str, names.Rule]] = {
     "absolute-path": absolute_path,
     "api-version": api_version,
+    "audit-key": audit_key,
     "annotation-key": names.annotation_key,
     "cidr": ip_range,
     "config-key": names.config_key,
@@ -378,7 +456,9 @@ FORMATS: Final[Mapping[str, names.Rule]] = {
     "no-backsteps": backsteps,
     "no-blanks": no_blanks,
     "not-ip": not_ip,
+    "not-reserved": not_reserved,
     "one-line": one_line,
+    "padded-cidr": padded_range,
     "path-segment": names.path_segment,
     "port-name": port_name,
     "priority-class": priority_class,
@@ -388,9 +468,9 @@ FORMATS: Final[Mapping[str, names.Rule]] = {
     "relative-path": relative_path,
     "resource": resource_name,
     "search-domain": search_domain,
-    "strict-ip": strict_ip,
     "sysctl": sysctl,
     "time-zone": time_zone,
     "usual-ip": usual_ip,
     "webhook-path": webhook_path,
+    "windows-user": windows_user,
 }

@@ -85,7 +85,11 @@ def not_negative(judged: Judged) -> None:
 def _is_applied_wrongly(scope: str, hard: JSON) -> bool:
     """Go: IsResourceQuotaScopeValidForResource, of resources of Kubernetes."""
     allowed = _SCOPED.get(scope, _OF_QUOTAS)
-    return any(name in _OF_QUOTAS and name not in allowed for name in as_object(hard))
+    for name in as_object(hard):
+        is_of_pages = name.removeprefix("requests.").startswith(_HUGE_PAGES)
+        if (is_of_pages or name in _OF_QUOTAS) and name not in allowed:
+            return True
+    return False
 
 
 def quota_scopes(judged: Judged) -> None:
@@ -172,8 +176,9 @@ def forbid_negative(judged: Judged) -> None:
 def whole_amounts(judged: Judged) -> None:
     """Require whole numbers of resources that are counted.
 
-    These are the names ``values``, and the extended resources; huge pages are multiples
-    of their size. Go: core ValidateResourceQuantityValue, validateResourceQuantity.
+    These are the names ``values``, and the extended resources; without ``values`` huge
+    pages are multiples of their size. Go: core ValidateResourceQuantityValue,
+    validateResourceQuantity.
     """
     for name, value in as_object(judged.value).items():
         quantity, text = read_quantity(value), printed(value)
@@ -182,7 +187,8 @@ def whole_amounts(judged: Judged) -> None:
         is_counted = name in judged.row.values or is_extended_resource(name)
         if is_counted and quantity.exponent < 0:
             judged.invalid(text, "must be an integer", Key(name))
-        if name.startswith(_HUGE_PAGES) and not _is_of_pages(quantity, name):
+        is_of_pages = name.startswith(_HUGE_PAGES) and not judged.row.values
+        if is_of_pages and not _is_of_pages(quantity, name):
             message = f"{text} is not positive integer multiple of {name}"
             judged.invalid(text, message, Key(name))
 

@@ -87,8 +87,13 @@ def refused(judged: Judged) -> None:
 
 
 def refuse_empty(judged: Judged) -> None:
-    """Refuse an empty text, where it is none that is absent: a pointer in Go."""
-    if judged.value == "":
+    """Refuse an empty text, where it is none that is absent: a pointer in Go.
+
+    With ``zero`` "pointer" another one is required.
+    """
+    if judged.value == "" and judged.row.zero == "pointer":
+        judged.required(judged.row.message)
+    elif judged.value == "":
         judged.invalid("", judged.row.message)
 
 

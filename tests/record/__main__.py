@@ -219,12 +219,6 @@ RECORDERS: Final = (
         SERVER,
     ),
     Recorder(
-        "dry_runs",
-        "servers/dry_runs.jsonl.xz",
-        ONE_SERVER,
-        SERVER,
-    ),
-    Recorder(
         "definitions",
         "custom_resources/definitions.jsonl.xz, keyword_types.jsonl",
         ONE_SERVER,
@@ -261,7 +255,6 @@ RECORDERS: Final = (
         LIBRARIES,
         "Go; builds `tests/managed_fields/upgrades`",
     ),
-    Recorder("probes", "validation/probes.jsonl.xz", ONE_SERVER, SERVER),
     Recorder(
         "policies",
         "apiserver/policies.jsonl.xz, malformed_policies.jsonl",

@@ -1,16 +1,20 @@
-"""Record what a kube-apiserver says of small objects that are odd in one place.
+"""Record what a kube-apiserver says of new objects that are odd in one place.
 
 ``SMP_KUBE_APISERVER=build python -m tests.record.probes`` asks it with ``dryRun=All``
 and strict field validation to create each object of tests/data/validation/
-probes.jsonl.xz, and writes the answers there. The first line has the version of the
-server; the others are the object, what is odd, the code, and the fields of the causes.
+probes.jsonl.xz, and writes the answers there. With the name of a file it adds the
+objects in that, a JSON list of ``{"about": TEXT, "object": OBJECT}``. The first line
+has the version of the server; the others are what is odd, the object, the code, and the
+causes: their fields and reasons.
 """
 
 from __future__ import annotations
 
 import json
 import lzma
+import sys
 from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
 from smp.schema.resources import read_published_resources
@@ -43,27 +47,29 @@ def address_of(obj: dict[str, Any]) -> str:
     return _roots()[obj["apiVersion"], obj["kind"]] + _OPTIONS
 
 
-def fields_of(body: Any) -> list[str]:
-    """Return the fields of the causes of an answer, each once."""
+def causes_of(body: Any) -> list[list[str]]:
+    """Return the fields of the causes of an answer with their reasons, each once."""
     causes = (body.get("details") or {}).get("causes") or ()
-    return sorted({cause.get("field", "") for cause in causes})
+    found = {(cause.get("field", ""), cause["reason"]) for cause in causes}
+    return [[*cause] for cause in sorted(found)]
 
 
-def main() -> None:
+def main(added: list[str]) -> None:
     """Write the record anew."""
-    asked = probes()
+    asked = list(probes())
+    for name in added:
+        asked += json.loads(Path(name).read_text())
     lines: list[dict[str, Any]] = [{"server": version()}]
     with running() as server:
         for probe in asked:
-            answer = server.request(
-                "POST", address_of(probe["object"]), probe["object"]
-            )
-            facts = {"code": answer.code, "fields": fields_of(answer.body)}
-            lines.append({"object": probe["object"], "about": probe["about"], **facts})
+            obj = probe["object"]
+            answer = server.request("POST", address_of(obj), obj)
+            facts = {"code": answer.code, "causes": causes_of(answer.body)}
+            lines.append({"about": probe["about"], "object": obj, **facts})
     with lzma.open(FILE, "wt") as file:
         for line in lines:
             file.write(json.dumps(line) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
