@@ -9,7 +9,7 @@ An apply of edited inputs does without a hazard what the configuration asks for:
 - both fields of a pair that a server takes for one another change together.
 
 Where a patch merge key stands for several elements no input helps, and the patch
-replaces the list (smp._strategic.with_whole_lists). As the values of others are in such
+replaces the list (smp._strategic.add_whole_lists). As the values of others are in such
 a patch, it has the resourceVersion of the live object: a server answers 409 where
 another client has written in the meantime (Go: apimachinery, rest.BeforeUpdate and
 etcd3.GuaranteedUpdate).

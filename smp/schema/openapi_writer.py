@@ -67,7 +67,7 @@ def add_enums(
 
     Each enum has its values, and what they mean, which becomes the description of the
     field as an API server publishes it (KEP-2887). The places are those of
-    ``smp.schema.catalog.published_enums``. A place that no schema has is skipped, and
+    ``smp.schema.catalog.read_published_enums``. A place that no schema has is skipped, and
     so is one that has an enum of its own with other values.
     """
     changed = {**schemas}

@@ -252,7 +252,7 @@ class _Content(msgspec.Struct, frozen=True):
 class OpenAPI:
     """The documents of the resources that are served.
 
-    ``enums`` are those of the built-in kinds (smp.schema.openapi_writer.with_enums).
+    ``enums`` are those of the built-in kinds (smp.schema.openapi_writer.add_enums).
     Each document is built when it is first asked for, and kept.
     """
 

@@ -46,7 +46,7 @@ def test_help_ends_with_an_example_that_runs(
     assert lines[-2].strip() == "Example:"
     program, *arguments = shlex.split(lines[-1])
     assert program == "smp"
-    if arguments[0] == "serve":  # has no end; tests/test_server_cli.py runs it
+    if arguments[0] == "serve":  # has no end; tests/server/test_server_cli.py runs it
         return
     if arguments[0] == "cluster":
         if "wait" in arguments:  # nothing becomes ready without a controller

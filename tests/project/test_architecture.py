@@ -8,6 +8,7 @@ import ast
 import re
 import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -39,6 +40,8 @@ TOP_LEVEL: Final = ("benchmarks/", "docs/", "smp/", "spec_cases/", "tests/", "to
 ROOT_FILES: Final = ("CHANGELOG.md", "NOTICE", "pyproject.toml")
 # A file without a suffix, and extras of pyproject.toml.
 NOT_IN_THE_SOURCE: Final = frozenset({"NOTICE", "bench", "dev"})
+# The names of a logger, and of a value in a context.
+NO_MODULES: Final = frozenset({"smp.server.http", "smp.cli.shows_all"})
 SOURCES: Final = ("smp", "tests", "benchmarks", "tools")
 
 
@@ -165,3 +168,33 @@ def test_modules_with_rules_are_compiled_with_the_walk() -> None:
 
 def test_each_compiled_module_exists() -> None:
     assert [name for name in MODULES if not Path(ROOT / name).is_file()] == []
+
+
+def test_each_name_of_a_module_in_the_sources_exists() -> None:
+    """A docstring or a comment that sends to a module that was moved is no help."""
+    modules = {path.stem for path in (ROOT / "smp").iterdir()}
+    lost: list[str] = []
+    for path in (ROOT / "smp").rglob("*.py"):
+        for dotted in re.findall(r"\bsmp(?:\.[A-Za-z_]\w*)+(?!\w*{)", path.read_text()):
+            parts = dotted.split(".")
+            if parts[1] in modules and dotted not in NO_MODULES and not exists(parts):
+                lost.append(f"{path.relative_to(ROOT)}: {dotted}")
+    assert not lost
+
+
+@cache
+def resolve(name: str) -> object:
+    with suppress(ImportError):
+        return import_module(name)
+    return None
+
+
+def exists(parts: list[str]) -> bool:
+    """Tell whether a dotted name is a module, or what a module has."""
+    for length in range(len(parts), 0, -1):
+        module = resolve(".".join(parts[:length]))
+        if module is not None:
+            for name in parts[length:]:
+                module = getattr(module, name, None)
+            return module is not None
+    return False
