@@ -17,6 +17,7 @@ from smp.violations import Violation, forbidden
 # Go: plugin/pkg/admission/defaulttolerationseconds.
 _CONDITIONS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _TOLERATED_SECONDS: Final = 300
+_PREEMPTION: Final = "PreemptLowerPriority"
 _COUNTED: Final = ("cpu", "memory")
 _NOT_READY: Final[JSONObject] = {"key": _CONDITIONS[0], "effect": "NoSchedule"}
 
@@ -57,6 +58,28 @@ def _tolerates(toleration: JSONObject, key: str) -> bool:
     # Without a key it tolerates all taints, without an effect all effects.
     keys, effects = (key, "", None), ("NoExecute", "", None)
     return toleration.get("key") in keys and toleration.get("effect") in effects
+
+
+def set_priority(pod: JSONObject, priority: JSONObject) -> tuple[JSONObject, str]:
+    """Return a Pod with the value and the policy of a PriorityClass, or of none.
+
+    The text says why a server forbids others (Go: plugin/pkg/admission/priority).
+    """
+    spec = {**as_object(pod.get("spec"))}
+    problem = ""
+    for name, what, default in (
+        ("priority", "integer value of priority", 0),
+        ("preemptionPolicy", "string value of PreemptionPolicy", _PREEMPTION),
+    ):
+        field = "value" if name == "priority" else name
+        computed = priority.get(field, default)
+        if spec.setdefault(name, computed) != computed and not problem:
+            problem = (
+                f"the {what} ({spec[name]}) must not be provided in pod spec; priority"
+                f" admission controller computed {computed} from the given"
+                " PriorityClass name"
+            )
+    return {**pod, "spec": spec}, problem
 
 
 def find_unmade(pod: JSONObject) -> Iterator[Violation]:

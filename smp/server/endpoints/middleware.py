@@ -89,14 +89,6 @@ def _is_local(url: str) -> bool:
 
 
 _LOG: Final = logging.getLogger("smp.server")
-# The verbs of requests that are not about objects, in the metrics and in the log.
-_VERBS: Final = {
-    "GET": "get",
-    "POST": "post",
-    "PUT": "put",
-    "PATCH": "patch",
-    "DELETE": "delete",
-}
 # The verbs in the metrics that are not those of the log in capitals: an API server
 # reports the methods there (Go: k8s.io/apiserver, endpoints/metrics).
 _REPORTED: Final = {"create": "POST", "update": "PUT", "other": "other"}
@@ -160,7 +152,7 @@ class RequestMiddleware:
         if call:
             labels = call.labels
         else:
-            other = _VERBS.get(scope["method"], "other")
+            other = scope["method"].lower() if scope["method"] in METHODS else "other"
             # What follows the prefix names a document.
             begin, prefix, _ = scope["path"].partition("/openapi/v3/")
             labels = (other, "", "", "", _ENDPOINTS.get(prefix or begin, ""))

@@ -54,7 +54,9 @@ async def completed(
         case ("", "pods") if is_new:
             raise_invalid(workloads.find_unmade(obj))
             await _check_runtime_class(state, obj)
-            obj = _set_priority(obj, await _priority(state, obj))
+            obj, problem = workloads.set_priority(obj, await _priority(state, obj))
+            if problem:
+                raise ForbiddenError(problem)
             obj = workloads.add_gated_condition(obj, state.admission_context().now)
             return workloads.set_quality(workloads.add_tolerations(obj))
         case ("", "pods"):
@@ -205,26 +207,3 @@ async def _priority(state: ServerState, pod: JSONObject) -> JSONObject:
         if priority.get("globalDefault") is True:
             return priority
     return {}
-
-
-def _set_priority(pod: JSONObject, priority: JSONObject) -> JSONObject:
-    """Return a Pod with the value and the policy of a PriorityClass, or of none.
-
-    Raises ForbiddenError where the Pod has others (Go: plugin/pkg/admission/priority).
-    """
-    spec = {**as_object(pod.get("spec"))}
-    value = priority.get("value", 0)
-    policy = priority.get("preemptionPolicy", "PreemptLowerPriority")
-    if spec.setdefault("priority", value) != value:
-        raise ForbiddenError(
-            f"the integer value of priority ({spec['priority']}) must not be provided"
-            f" in pod spec; priority admission controller computed {value} from the"
-            " given PriorityClass name"
-        )
-    if spec.setdefault("preemptionPolicy", policy) != policy:
-        raise ForbiddenError(
-            f"the string value of PreemptionPolicy ({spec['preemptionPolicy']}) must"
-            f" not be provided in pod spec; priority admission controller computed"
-            f" {policy} from the given PriorityClass name"
-        )
-    return {**pod, "spec": spec}
