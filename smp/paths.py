@@ -21,6 +21,8 @@ from smp._values.values import (
 
 # What makes a name hard to tell from the rest of a path.
 _SPECIAL: Final = frozenset(".[]/= ")
+# The last character there is.
+_LAST: Final = "\U0010ffff"
 
 
 class Element(msgspec.Struct, frozen=True):
@@ -91,17 +93,14 @@ class Path(msgspec.Struct, frozen=True):
         return Path((step, *self.steps))
 
     @property
-    def order(self) -> tuple[tuple[int, int, str], ...]:
+    def order(self) -> tuple[str, ...]:
         """What paths are sorted by: names by the alphabet, elements by their index.
 
         Nothing that is said of an object depends on the order of its keys.
         """
         # Almost all steps are plain names.
         return tuple(
-            [
-                (0, 0, step) if type(step) is str else _place_of(step)
-                for step in self.steps
-            ]
+            [step if type(step) is str else _place_of(step) for step in self.steps]
         )
 
     @property
@@ -239,16 +238,20 @@ def _edit(current: JSON, steps: tuple[Step, ...], value: JSON | Absent) -> JSON:
     return elements
 
 
-def _place_of(step: Step) -> tuple[int, int, str]:
-    """Return where a step is among others, see Path.order."""
+def _place_of(step: Step) -> str:
+    """Return a text by which a step is sorted, see Path.order.
+
+    Those with an index come behind all names, and those without one behind these.
+    """
     if isinstance(step, str):
-        return (0, 0, step)
+        return step
     if isinstance(step, int):
-        return (1, step, "")
+        return f"{_LAST}{step:012}"
     if isinstance(step, Element):
         value = step.value
-        return (1, step.index, value if isinstance(value, str) else str(step))
-    return (2, 0, str(step))
+        key = value if isinstance(value, str) else str(step)
+        return f"{_LAST}{step.index:012}{key}"
+    return f"{_LAST}{_LAST}{step}"
 
 
 def _readable(step: Step) -> str:
