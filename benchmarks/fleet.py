@@ -1,6 +1,6 @@
 """Pairs a second of ``smp.fleet.compare``, beside the floor: orjson parsing both sides.
 
-``python -m benchmarks.fleet [--pairs 4000] [--docs docs/fleet.md]`` measures processor
+``python -m benchmarks.fleet [--pairs 4000] [--docs docs/performance.md]`` measures processor
 time, in turns with that of the floor, and takes the medians of some rounds. Each round
 is about other pairs of one fleet, so that nothing is known that a run over a fleet
 would not know as well. Two fleets have no spec twice. ``smp drift`` is measured over

@@ -1,8 +1,14 @@
-// The search takes a dash before a word for "pages without it", and a reader who types an
-// option means the option: --prune. The question goes to a worker, on its way there.
+// What a reader types goes to a worker, which takes each word for the beginning of others,
+// a dash before it for "pages without it", and what is quoted for words that must be
+// there, also those that it leaves out itself. A pasted message or an option means none of
+// that: articles, dashes and quotes are left out on the way.
 const send = Worker.prototype.postMessage;
 Worker.prototype.postMessage = function (message, ...others) {
-  const isQuestion = typeof message?.data === "string";
-  const data = isQuestion ? message.data.replace(/(^|\s)-+(?=\w)/g, "$1") : message?.data;
-  send.call(this, isQuestion ? { ...message, data } : message, ...others);
+  if (typeof message?.data === "string") {
+    const typed = message.data.replaceAll('"', " ").trim().split(/\s+/);
+    const words = typed.map((word) => word.replace(/^-+(?=\w)/, ""));
+    const meant = words.filter((word) => !/^an?$/i.test(word));
+    message = { ...message, data: (meant.length ? meant : words).join(" ") };
+  }
+  send.call(this, message, ...others);
 };

@@ -118,6 +118,10 @@ SEARCHED: Final = {
     "GitLab": "howto/pipeline.html",
     "live cluster in five minutes": "howto/live_cluster.html",
     "glossary": "glossary.html",
+    # As they are pasted, and options as they are typed.
+    '"field is immutable"': "howto/symptoms.html",
+    'no matches for kind "Certificate" in version': "howto/symptoms.html",
+    "--live": "howto/live_cluster.html",
     # The questions of the README, and other ways to ask for what users bring.
     "why did my field not change": "causes.html",
     "what will happen if I apply this": "howto/live_cluster.html",
