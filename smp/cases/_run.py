@@ -25,7 +25,7 @@ from smp.cases._places import WIDTH, find_differing_places, shorten
 from smp.cases._servers import client_side, server_side
 from smp.cases._text import flow
 from smp.cases._writes import catalog_of, results
-from smp.errors import Conflict, ConflictError, DocumentError, SmpError
+from smp.errors import Conflict, ConflictError, DocumentError, SmpError, bounded
 from smp.explain import explain_apply
 from smp.schema.model import Schema
 from smp.schema.sources.openapi import inline
@@ -102,6 +102,7 @@ def schema_of(case: SpecCase) -> Schema:
     return schema.with_unknown_fields("merge" if merge else "error")
 
 
+@bounded("the result")
 def _comparison(name: str, expected: Result, actual: Result) -> str:
     """Show both results where they are short, and where they differ."""
     texts = [_describe(expected), _describe(actual)]

@@ -8,7 +8,12 @@ from typing import Any, Final
 import msgspec
 
 from smp._values.extras import extra_hint
-from smp._values.plain import over_json, require_object, require_object_or_none
+from smp._values.plain import (
+    over_json,
+    plain,
+    require_object,
+    require_object_or_none,
+)
 from smp._values.values import ABSENT, JSON, Absent, JSONObject, as_object
 from smp.custom_resources import _expressions as expressions
 from smp.custom_resources import _patterns as patterns
@@ -202,7 +207,9 @@ def unchecked(structural: JSONObject) -> Unchecked:
     It is false where there are none, and its text is a sentence. Rules need the extra
     ``cel``, and patterns RE2, which comes with it. Raises DepthError.
     """
-    return validator_of(require_object("structural", structural)).unchecked()
+    # Only what is interpreted notices that a schema is in itself.
+    schema = as_object(plain(require_object("structural", structural)))
+    return validator_of(schema).unchecked()
 
 
 @over_json("the object", "obj", "old")

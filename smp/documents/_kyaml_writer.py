@@ -66,7 +66,7 @@ def dump_kyaml(values: Iterable[Any]) -> str:
     """Write values as KYAML documents (KEP-5295), as ``kubectl get -o kyaml`` does.
 
     It is YAML in which nothing depends on indentation and no text can be taken for
-    another value. Keys are in their order. Raises DocumentError and DepthError.
+    another value. Keys are in their order. Raises what ``dump_yaml`` raises.
     """
     parts: list[str] = []
     for value in values:

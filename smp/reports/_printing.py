@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from typing import (
+    TYPE_CHECKING,
     Any,
     Final,
     Generic,
@@ -16,12 +17,16 @@ from typing import (
 )
 
 import msgspec
+from msgspec.structs import replace
 
 from smp._values.options import require_choice
 from smp._values.plain import plain
-from smp._values.values import NotPlainError
+from smp._values.values import ABSENT, JSON, Absent, NotPlainError
 from smp.errors import bounded
 from smp.reports._model import ObjectReport
+
+if TYPE_CHECKING:
+    from smp.explain import Cause
 
 ItemT = TypeVar("ItemT")
 Format: TypeAlias = Literal[
@@ -135,8 +140,28 @@ def _piece_of(report: ObjectReport, printer: Printer) -> str:
     except (AttributeError, NotPlainError, TypeError, ValueError):
         # Its objects may be of other types, see smp._values.plain, or have numbers that
         # Python does not print.
-        values = {name: plain(getattr(report, name)) for name in _VALUES}
-        return printer.piece(msgspec.structs.replace(report, **values))
+        values: dict[str, Any] = {
+            name: plain(getattr(report, name)) for name in _VALUES
+        }
+        values["causes"] = tuple(map(_make_plain, report.causes))
+        return printer.piece(replace(report, **values))
+
+
+def _make_plain(cause: Cause) -> Cause:
+    """Return a cause whose values are of Python's own types."""
+    evidence = [
+        replace(fact, value=_plain_or_absent(fact.value)) for fact in cause.evidence
+    ]
+    return replace(
+        cause,
+        before=_plain_or_absent(cause.before),
+        after=_plain_or_absent(cause.after),
+        evidence=tuple(evidence),
+    )
+
+
+def _plain_or_absent(value: object) -> JSON | Absent:
+    return ABSENT if value is ABSENT else plain(value)
 
 
 def printer_of(

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import pytest
 
+import smp
 from benchmarks.fuzz import run
+from smp import cases, custom_resources, explain, reports
+from smp._values.values import JSONObject
 from tests.support.hostile import OWN_CALLS, arguments_of, public_functions
 from tests.support.hostile_values import Hostile
 
@@ -23,6 +26,39 @@ def test_every_public_function_has_a_call() -> None:
         if name not in OWN_CALLS:
             # A parameter that nothing is known to be made for raises TypeError.
             arguments_of(function, Hostile(0))
+
+
+def test_a_schema_in_itself_is_too_deep() -> None:
+    schema: JSONObject = {"type": "array"}
+    schema["items"] = schema
+    with pytest.raises(smp.DepthError):
+        custom_resources.unchecked(schema)
+
+
+def test_a_result_that_is_too_deep_to_be_printed_is_an_error() -> None:
+    deep = "[" * 400 + "]" * 400
+    inputs = "original: {}, modified: {data: {}}"
+    about = "description: d, source: s, kind: v1 ConfigMap"
+    [case] = cases.parse(f"cases: [{{{about}, {inputs}, two_way: {{data: {deep}}}}}]")
+    with pytest.raises(smp.DepthError):
+        cases.run(case)
+
+
+def test_causes_with_values_of_other_types_are_printed() -> None:
+    # An engine that does not look at a value leaves it as it is.
+    live, new = {"data": {"a": "b"}}, {"data": {"a": ("c", "d")}}
+    fact = explain.Evidence("x", ("c", "e"))
+    path = smp.Path(("data", "a"))
+    causes = (smp.Cause(path, "set", "It is set.", "b", ("c", "d"), "Go", (fact,)),)
+    report = reports.ObjectReport(
+        *("v1", "ConfigMap", "", "a", reports.Place("a.yaml", 1), "changed"),
+        live=live,
+        desired=new,
+        result=new,
+        causes=causes,
+    )
+    for form in reports.FORMATS:
+        assert "".join(reports.printed([report], form))
 
 
 @pytest.mark.slow

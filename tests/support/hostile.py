@@ -432,6 +432,7 @@ _BY_NAME: Final = {
     "path": "Path",
     "schema": "Schema",
     "form": "Form",
+    "lenient": "bool",
     "custom": "bool",
     "rules": "bool",
     "written": "bool",
