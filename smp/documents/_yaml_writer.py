@@ -50,8 +50,8 @@ def dump_yaml(values: Iterable[Any]) -> str:
 
     kubectl and readers of YAML 1.1 and 1.2 get the same values. Block style, keys in
     their order, text of several lines as a literal block. An integral float comes back
-    as an integer, as it does from kubectl. Raises DocumentError, DepthError, and TypeError
-    for what cannot be iterated over.
+    as an integer, as it does from kubectl. Raises DocumentError, DepthError, and
+    TypeError for what cannot be iterated over.
     """
     lines: list[str] = []
     for index, value in enumerate(values):
