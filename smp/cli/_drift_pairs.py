@@ -36,7 +36,7 @@ from smp.cli._drift_records import (
 )
 from smp.errors import DocumentError, SmpError
 
-_MOST_BYTES: Final = 32 << 20
+_MOST_BYTES: Final = 16 << 20
 # A part of more bytes is divided; so often at most, as what belongs together stays so.
 _LARGEST: Final = 8 << 20
 _DIVISIONS: Final = 3

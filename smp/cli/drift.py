@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import closing
 from datetime import date
 from hashlib import blake2b
@@ -151,6 +152,8 @@ def _require_pyarrow() -> None:
         raise SmpError(
             "smp drift needs pyarrow", code="missing-package", hint=extra_hint("fleet")
         )
+    # Its own allocator keeps 50 MB that it does not use; processes inherit the variable.
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 
 
 COMMAND: Final[Command] = declare(

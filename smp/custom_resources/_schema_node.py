@@ -21,6 +21,7 @@ from smp._values.values import (
 from smp.custom_resources._formats import FORMATS
 
 _SIZES: Final = frozenset({"maxItems", "maxProperties", "minItems", "minProperties"})
+_NUMBERS: Final = frozenset({"maximum", "minimum", "multipleOf"})
 _TEXTS: Final = frozenset({"maxLength", "minLength", "pattern"})
 _TEXT: Final[JSONObject] = {"type": "string"}
 # Go: apiserver/pkg/cel/common, WithTypeAndObjectMeta.
@@ -70,10 +71,14 @@ class SchemaNode:
         self.all_of: list[SchemaNode] = _nodes(schema.get("allOf"))
         self.one_of: list[SchemaNode] = _nodes(schema.get("oneOf"))
         self.not_: SchemaNode | None = _node(schema.get("not"))
+        self.has_branches = bool(
+            self.any_of or self.all_of or self.one_of or self.not_ is not None
+        )
         self.required: list[str] = [
             name for name in as_list(schema.get("required")) if isinstance(name, str)
         ]
         self.limits_size = not _SIZES.isdisjoint(schema)
+        self.limits_numbers = not _NUMBERS.isdisjoint(schema)
         self.limits_strings = self.format in FORMATS or not _TEXTS.isdisjoint(schema)
         self._has_lists: bool | None = None
         self._members: dict[str, SchemaNode | None] = {}

@@ -11,7 +11,6 @@ apiextensions-apiserver, pkg/apiserver/validation/ratcheting.go).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import inf, isinf
 from typing import Final, TypeAlias
 
@@ -101,19 +100,24 @@ def structural_violations(
     value: JSON, old: JSON | Absent, node: SchemaNode, path: Path = _ROOT
 ) -> list[Violation]:
     """Return what a schema refuses in a value, beside what is as in an old one."""
-    return _judge_update(value, old, node, path).violations
+    found = Judgement()
+    _judge_update(value, old, node, path, found)
+    return found.violations
 
 
 def _judge_update(
-    value: JSON, old: JSON | Absent, node: SchemaNode, path: Path
-) -> Judgement:
-    """Judge a value that has an old one; what did not change is not refused."""
-    judgement = _judge(value, old, node, path)
-    if judgement.violations and is_unchanged(value, old, node):
-        unchanged = Judgement()
-        unchanged.passed = judgement.passed
-        return unchanged
-    return judgement
+    value: JSON, old: JSON | Absent, node: SchemaNode, path: Path, found: Judgement
+) -> None:
+    """Judge a value that may have an old one; what did not change is not refused."""
+    if isinstance(old, Absent):
+        _judge(value, old, node, path, found)
+        return
+    own = Judgement()
+    _judge(value, old, node, path, own)
+    if own.violations and is_unchanged(value, old, node):
+        found.passed += own.passed
+    else:
+        found.merge(own)
 
 
 def is_unchanged(value: JSON | Absent, old: JSON | Absent, node: SchemaNode) -> bool:
@@ -144,9 +148,10 @@ def is_unchanged(value: JSON | Absent, old: JSON | Absent, node: SchemaNode) -> 
     return same(value, old)
 
 
-def _judge(value: JSON, old: JSON | Absent, node: SchemaNode, path: Path) -> Judgement:
+def _judge(
+    value: JSON, old: JSON | Absent, node: SchemaNode, path: Path, found: Judgement
+) -> None:
     """Judge a value (Go: SchemaValidator.Validate)."""
-    found = Judgement()
     kind = _kind_of(value)
     if value is None:
         if node.types and not node.is_nullable:
@@ -154,36 +159,34 @@ def _judge(value: JSON, old: JSON | Absent, node: SchemaNode, path: Path) -> Jud
         else:
             found.passed += 1
         found.add(_enum_violation(value, node, path))
-        return found
+        return
 
     if node.types or node.format:
-        problem = _type_violation(value, kind, node, path)
-        if problem is not None:
+        problem = None
+        if node.format or kind not in node.types:
+            problem = _type_violation(value, kind, node, path)
             found.add(problem)
         found.passed += 1 if problem else 2
-    if node.any_of or node.one_of or node.all_of or node.not_ is not None:
-        found.merge(_judge_branches(value, node, path))
+    if node.has_branches:
+        _judge_branches(value, node, path, found)
     found.passed += 2
     if isinstance(value, str):
         if node.limits_strings:
-            for violation in _string_violations(value, node, path):
-                found.add(violation)
+            _judge_string(value, node, path, found)
         found.passed += 1 + (node.format in FORMATS)
     elif kind in {"integer", "number"} and isinstance(value, (int, float)):
-        for violation in _number_violations(go_number(value), node, path):
-            found.add(violation)
+        _judge_number(go_number(value), node, path, found)
         found.passed += 2
     elif isinstance(value, list):
-        found.merge(_judge_elements(value, old, node, path))
+        _judge_elements(value, old, node, path, found)
         found.passed += 2
     if node.enum:
         found.add(_enum_violation(value, node, path))
     found.passed += 1
     if isinstance(value, dict):
-        found.merge(_judge_members(value, old, node, path))
+        _judge_members(value, old, node, path, found)
         found.passed += 1
     found.passed += 1
-    return found
 
 
 def _kind_of(value: JSON) -> str:
@@ -252,46 +255,48 @@ def _enum_violation(value: JSON, node: SchemaNode, path: Path) -> Violation | No
     return unsupported(path, value, node.enum)
 
 
-def _string_violations(value: str, node: SchemaNode, path: Path) -> Iterator[Violation]:
+def _judge_string(value: str, node: SchemaNode, path: Path, found: Judgement) -> None:
     """Go: stringValidator.Validate, of which the first error counts."""
     schema = node.schema
     most, least = schema.get("maxLength"), schema.get("minLength")
     pattern = schema.get("pattern")
     if isinstance(most, (int, float)) and len(value) > most:
-        yield too_long(path, int(most))
+        found.add(too_long(path, int(most)))
     elif isinstance(least, (int, float)) and len(value) < least:
         detail = f"{path} in body should be at least {int(least)} chars long"
-        yield invalid(path, value, detail)
+        found.add(invalid(path, value, detail))
     elif isinstance(pattern, str) and pattern and not is_matched(pattern, value):
         detail = f"{path} in body should match '{pattern}'"
-        yield invalid(path, value, detail)
+        found.add(invalid(path, value, detail))
     is_valid = FORMATS.get(node.format)
     if is_valid is not None and not is_valid(value):
-        yield wrong_type(path, value, node.format)
+        found.add(wrong_type(path, value, node.format))
 
 
-def _number_violations(
-    value: Number, node: SchemaNode, path: Path
-) -> Iterator[Violation]:
+def _judge_number(
+    value: Number, node: SchemaNode, path: Path, found: Judgement
+) -> None:
     """Go: numberValidator.Validate."""
     schema = node.schema
     is_float = not isinstance(value, int)
     type_ = node.types[0] if len(node.types) == 1 else ""
-    yield from _range_violations("Checked", value, type_, node.format, path)
+    found.add(_range_violation("Checked", value, type_, node.format, path))
+    if not node.limits_numbers:
+        return
     factor = schema.get("multipleOf")
     if isinstance(factor, (int, float)) and not isinstance(factor, bool):
-        misfits = [*_range_violations("MultipleOf", factor, type_, node.format, path)]
-        yield from misfits
+        misfit = _range_violation("MultipleOf", factor, type_, node.format, path)
+        found.add(misfit)
         # Go: MultipleOfNativeType, which makes an integer of it for an integer.
-        divisor = factor if is_float or misfits else int(factor)
+        divisor = factor if is_float or misfit else int(factor)
         if divisor <= 0:
             detail = (
                 f"factor MultipleOf declared for {path} must be positive: {divisor}"
             )
-            yield invalid(path, divisor, detail)
+            found.add(invalid(path, divisor, detail))
         elif not _is_multiple(value, divisor):
             detail = f"{path} in body should be a multiple of {printed(divisor)}"
-            yield invalid(path, value, detail)
+            found.add(invalid(path, value, detail))
     for keyword, exclusive, sign, words in (
         ("maximum", "exclusiveMaximum", 1, "less than"),
         ("minimum", "exclusiveMinimum", -1, "greater than"),
@@ -300,22 +305,22 @@ def _number_violations(
         if isinstance(limit, bool) or not isinstance(limit, (int, float)):
             continue
         name = f"{keyword.capitalize()} boundary"
-        misfits = [*_range_violations(name, limit, type_, node.format, path)]
-        yield from misfits
+        misfit = _range_violation(name, limit, type_, node.format, path)
+        found.add(misfit)
         # Go: MaximumNativeType compares an integer with the integer of the limit.
-        bound = limit if is_float or misfits else int(limit)
+        bound = limit if is_float or misfit else int(limit)
         is_exclusive = schema.get(exclusive) is True
         above = sign * (value - bound)
         if above > 0 or (is_exclusive and above == 0):
             more = words if is_exclusive else f"{words} or equal to"
             shown = int(bound) if _is_integral(bound) else bound
             detail = f"{path} in body should be {more} {printed(shown)}"
-            yield invalid(path, value, detail)
+            found.add(invalid(path, value, detail))
 
 
-def _range_violations(
+def _range_violation(
     name: str, value: Number, type_: str, format_: str, path: Path
-) -> Iterator[Violation]:
+) -> Violation | None:
     """Go: IsValueValidAgainstRange; the error has no field."""
     most = _LARGEST.get((type_, format_))
     if type_ == "integer":
@@ -323,10 +328,11 @@ def _range_violations(
         fits = _is_integral(value) and -most - 1 <= value <= most
     else:
         fits = most is None or -most - 1 <= value <= most
-    if not fits:
-        of_format = f"with format {format_}" if format_ else "(default format)"
-        detail = f"{name} value must be of type {type_} {of_format} in {path}"
-        yield invalid(_ROOT, "", detail)
+    if fits:
+        return None
+    of_format = f"with format {format_}" if format_ else "(default format)"
+    detail = f"{name} value must be of type {type_} {of_format} in {path}"
+    return invalid(_ROOT, "", detail)
 
 
 def _is_multiple(value: Number, factor: Number) -> bool:
@@ -342,27 +348,28 @@ def _is_multiple(value: Number, factor: Number) -> bool:
 
 
 def _judge_elements(
-    value: JSONArray, old: JSON | Absent, node: SchemaNode, path: Path
-) -> Judgement:
+    value: JSONArray,
+    old: JSON | Absent,
+    node: SchemaNode,
+    path: Path,
+    found: Judgement,
+) -> None:
     """Go: schemaSliceValidator.Validate."""
-    found = Judgement()
     if node.items is not None:
         former = formers(value, old, node)
         for index, element in enumerate(value):
             if found.is_full:
                 break
-            found.merge(_judge_update(element, former[index], node.items, path / index))
-    _judge_size(len(value), node, path, "Items", found)
+            _judge_update(element, former[index], node.items, path / index, found)
+    if node.limits_size:
+        _judge_size(len(value), node, path, "Items", found)
     found.passed += 1
-    return found
 
 
 def _judge_size(
     size: int, node: SchemaNode, path: Path, of: str, found: Judgement
 ) -> None:
     """Add that there is too little in a value, or too much."""
-    if not node.limits_size:
-        return
     least, most = node.schema.get(f"min{of}"), node.schema.get(f"max{of}")
     if isinstance(least, (int, float)) and size < least:
         detail = f"{path} in body should have at least {int(least)} {of.lower()}"
@@ -388,11 +395,15 @@ def formers(
 
 
 def _judge_members(
-    value: JSONObject, old: JSON | Absent, node: SchemaNode, path: Path
-) -> Judgement:
+    value: JSONObject,
+    old: JSON | Absent,
+    node: SchemaNode,
+    path: Path,
+    found: Judgement,
+) -> None:
     """Go: objectValidator.Validate."""
-    found = Judgement()
-    _judge_size(len(value), node, path, "Properties", found)
+    if node.limits_size:
+        _judge_size(len(value), node, path, "Properties", found)
     for name, member in value.items():
         inner = node.member(name)
         if inner is None:
@@ -402,11 +413,10 @@ def _judge_members(
             continue
         was = former_member(old, name, is_root=not path.steps)
         step = name if name in node.properties else DottedName(name)
-        found.merge(_judge_update(member, was, inner, path / step))
+        _judge_update(member, was, inner, path / step, found)
     for missing in node.required:
         if missing not in value:
             found.add(require(path / missing))
-    return found
 
 
 def former_member(old: JSON | Absent, name: str, *, is_root: bool) -> JSON | Absent:
@@ -420,15 +430,16 @@ def former_member(old: JSON | Absent, name: str, *, is_root: bool) -> JSON | Abs
     return old.get(name, ABSENT)
 
 
-def _judge_branches(value: JSON, node: SchemaNode, path: Path) -> Judgement:
+def _judge_branches(
+    value: JSON, node: SchemaNode, path: Path, found: Judgement
+) -> None:
     """Go: schemaPropsValidator.Validate; its errors have no field.
 
     Within a condition nothing is left out, whatever did not change.
     """
-    found = Judgement()
     where = f'"{path}"'
     if node.any_of:
-        tried = [_judge(value, ABSENT, branch, path) for branch in node.any_of]
+        tried = _judge_each(value, node.any_of, path)
         fits = [result for result in tried if not result.violations]
         if fits:
             found.merge(fits[0])
@@ -437,7 +448,7 @@ def _judge_branches(value: JSON, node: SchemaNode, path: Path) -> Judgement:
             found.add(invalid(_ROOT, "", detail))
             found.merge(_best(tried))
     if node.one_of:
-        tried = [_judge(value, ABSENT, branch, path) for branch in node.one_of]
+        tried = _judge_each(value, node.one_of, path)
         fits = [result for result in tried if not result.violations]
         if len(fits) == 1:
             found.merge(fits[0])
@@ -450,7 +461,7 @@ def _judge_branches(value: JSON, node: SchemaNode, path: Path) -> Judgement:
             if not fits:
                 found.merge(_best(tried))
     if node.all_of:
-        tried = [_judge(value, ABSENT, branch, path) for branch in node.all_of]
+        tried = _judge_each(value, node.all_of, path)
         for result in tried:
             found.merge(result)
         failed = [result for result in tried if result.violations]
@@ -458,9 +469,20 @@ def _judge_branches(value: JSON, node: SchemaNode, path: Path) -> Judgement:
             none = ". None validated" if len(failed) == len(tried) else ""
             detail = f"{where} must validate all the schemas (allOf){none}"
             found.add(invalid(_ROOT, "", detail))
-    if node.not_ is not None and not _judge(value, ABSENT, node.not_, path).violations:
-        found.add(invalid(_ROOT, "", f"{where} must not validate the schema (not)"))
-    return found
+    if node.not_ is not None:
+        (refused,) = _judge_each(value, [node.not_], path)
+        if not refused.violations:
+            found.add(invalid(_ROOT, "", f"{where} must not validate the schema (not)"))
+
+
+def _judge_each(value: JSON, branches: list[SchemaNode], path: Path) -> list[Judgement]:
+    """Judge a value by each schema of a condition."""
+    tried: list[Judgement] = []
+    for branch in branches:
+        found = Judgement()
+        _judge(value, ABSENT, branch, path, found)
+        tried.append(found)
+    return tried
 
 
 def _best(tried: list[Judgement]) -> Judgement:

@@ -58,26 +58,30 @@ class _Defaulting:
         properties = as_object(schema.get("properties"))
         others = schema.get("additionalProperties")
 
-        # A field is added if it has a default, so that the default of a field in a
-        # missing object has no effect.
-        fields: dict[str, JSON | Absent] = {**obj}
-        for name, field_schema in properties.items():
-            if name not in obj and "default" in as_object(field_schema):
-                fields[name] = ABSENT
-                self._bytes_left -= len(name) + _PUNCTUATION
-
-        filled: JSONObject = {}
-        changed = False
-        for name, value in fields.items():
+        # Most objects of a real one have all: a copy is made where one is not so.
+        filled = obj
+        for name, value in obj.items():
             field_schema = properties.get(name, others)
             filled_value = self._value(value, field_schema)
-            changed = changed or filled_value is not value
+            is_removed = _is_unwanted_null(filled_value, field_schema)
+            if (is_removed or filled_value is not value) and filled is obj:
+                filled = {**obj}
             # Nulls that no default has replaced are removed.
-            if _is_unwanted_null(filled_value, field_schema):
-                changed = True
-            else:
+            if is_removed:
+                del filled[name]
+            elif filled is not obj:
                 filled[name] = filled_value
-        return filled if changed else obj
+        # A field is added if it has a default, so that the default of a field in a
+        # missing object has no effect.
+        for name, field_schema in properties.items():
+            if name in obj or "default" not in as_object(field_schema):
+                continue
+            self._bytes_left -= len(name) + _PUNCTUATION
+            default = self._value(ABSENT, field_schema)
+            if not _is_unwanted_null(default, field_schema):
+                filled = {**obj} if filled is obj else filled
+                filled[name] = default
+        return filled
 
     def _value(self, value: JSON | Absent, schema: JSON) -> JSON:
         # Below unknown fields there are no schemas, so there are no defaults.
@@ -122,23 +126,26 @@ def _prune_object(
     properties = as_object(schema.get("properties"))
     others = schema.get("additionalProperties")
     preserves = schema.get("x-kubernetes-preserve-unknown-fields") is True
-    kept: JSONObject = {}
-    changed = False
+    # Most objects are kept as they are: a copy is made where one is not.
+    kept = obj
     for name, value in obj.items():
         if is_resource and name in _NAMES:
-            kept[name] = value
             continue
         inner = properties.get(name, others)
+        is_known = name in properties or others is not None
         # Go: PruneNonNullableNullsWithoutDefaults.
         is_dropped = drops_nulls and _is_unwanted_null(value, inner)
-        if is_dropped and "default" not in as_object(inner):
-            pass
-        elif name in properties or others is not None:
-            kept[name] = prune_value(value, inner, drops_nulls=drops_nulls)
-        elif preserves:
-            kept[name] = value
-        changed = changed or name not in kept or kept[name] is not value
-    return kept if changed else obj
+        if (is_dropped and "default" not in as_object(inner)) or not (
+            is_known or preserves
+        ):
+            kept = {**obj} if kept is obj else kept
+            del kept[name]
+        elif is_known:
+            pruned = prune_value(value, inner, drops_nulls=drops_nulls)
+            if pruned is not value:
+                kept = {**obj} if kept is obj else kept
+                kept[name] = pruned
+    return kept
 
 
 def prune_value(value: JSON, schema: JSON, *, drops_nulls: bool = False) -> JSON:
