@@ -152,7 +152,7 @@ def _require_pyarrow() -> None:
         raise SmpError(
             "smp drift needs pyarrow", code="missing-package", hint=extra_hint("fleet")
         )
-    # Its own allocator keeps 50 MB that it does not use; processes inherit the variable.
+    # Its own allocator keeps 50 MB that it does not use. Processes inherit it.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 
 
