@@ -54,7 +54,7 @@ from smp.errors import ApplyWarning, UnionError
 from smp.paths import Path, sort_by_path
 from smp.schema.model import AnyType, ObjectType, Schema
 from smp.schema.plan import Interests, Plan, plan_of
-from smp.schema.walk import Rule, Walk
+from smp.schema.walk import Rule, Walk, name_elements
 from smp.unions import (
     CONTRADICTION_INTEREST,
     NORMALIZATION_INTERESTS,
@@ -271,7 +271,15 @@ def find_violations(
     if old is not None and immutable:
         changed = find_changed_immutable_fields(old, new, schema, is_stored=True)
         found = (*found, *changed)
-    return found
+    return tuple([_name_elements(violation, new, schema) for violation in found])
+
+
+def _name_elements(violation: Violation, obj: JSONObject, schema: Schema) -> Violation:
+    """Return a violation whose path has the keys of elements, as all that is found."""
+    if not any(isinstance(step, int) for step in violation.path.steps):
+        return violation
+    path = name_elements(violation.path, obj, schema.type)
+    return msgspec.structs.replace(violation, path=path)
 
 
 def predict_refusals(

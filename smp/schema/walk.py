@@ -67,7 +67,7 @@ from smp._values.values import (
 )
 from smp.errors import SchemaError
 from smp.paths import Element, Path, Step
-from smp.schema.model import Field, ObjectType, Type
+from smp.schema.model import Field, ListType, ObjectType, Type
 from smp.schema.plan import LIST, OBJECT, SCALAR, Node, Plan, identities
 
 # What identifies an element: the values of its keys; the empty tuple: nothing does.
@@ -510,6 +510,36 @@ def key_of(element: JSON, keys: tuple[str, ...]) -> Key:
             return ()
         parts.append(scalar_key(value))
     return tuple(parts)
+
+
+def name_elements(path: Path, value: JSON, type_: Type) -> Path:
+    """Return a path in a value with the keys of elements that have some, as in a walk.
+
+    The elements of other lists keep their indexes.
+    """
+    steps: list[Step] = []
+    current: Type | None = type_
+    field: Field | None = None
+    for step in path.steps:
+        named = step
+        if isinstance(step, (int, Element)):
+            index = step if isinstance(step, int) else step.index
+            elements = value if isinstance(value, list) else []
+            value = elements[index] if index < len(elements) else None
+            found = [] if current is None else identities(current, field)
+            keys = found[0] if found else ()
+            if key_of(value, keys) and isinstance(value, dict):
+                named = Element(index, keys[0], value[keys[0]])
+            field = None
+            current = current.items if isinstance(current, ListType) else None
+        else:
+            value = value.get(str(step)) if isinstance(value, dict) else None
+            field = (
+                current.field(str(step)) if isinstance(current, ObjectType) else None
+            )
+            current = None if field is None else field.type
+        steps.append(named)
+    return Path(tuple(steps))
 
 
 def find_identifying_keys(

@@ -463,3 +463,17 @@ def test_rules_of_a_definition_are_counted_without_the_extra(
     assert ran.exit_code == 0
     assert "example.com/v1 Order: 1 rule was not checked" in ran.stderr
     assert run("lint", str(path), "--jobs", "1", "--strict").exit_code == 3
+
+
+def test_findings_name_the_elements_of_keyed_lists_and_the_others_by_index() -> None:
+    text = DEPLOYMENT.replace(
+        "- {name: app, image: a}",
+        "- {name: b, image: a, ports: [{containerPort: 0}]}\n"
+        "      - {name: app, image: a, volumeMounts: [{name: zz, mountPath: /a}]}",
+    )
+    Path("web.yaml").write_text(text)
+    spec = "spec.template.spec.containers"
+    assert re.findall(r"value: ([^ ]*):", run("lint", "web.yaml").stdout) == [
+        f"{spec}[name=b].ports[containerPort=0].containerPort",
+        f"{spec}[name=app].volumeMounts[mountPath=/a].name",
+    ]
