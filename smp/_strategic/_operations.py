@@ -9,6 +9,7 @@ import msgspec
 
 from smp._strategic._amend import amend
 from smp._strategic._apply import apply_object
+from smp._strategic._compose import compose_all, compose_objects, drop_overwritten
 from smp._strategic._conflicts import conflicts
 from smp._strategic._diff import Diff, Known
 from smp._strategic._directives import check_retained
@@ -183,13 +184,6 @@ def compose_patches(
     patch has that effect. Go:
     strategicpatch.MergeStrategicMergeMapPatchUsingLookupPatchMeta, less its losses.
     """
-    # Imported here because no other operation needs it.
-    from smp._strategic._compose import (  # noqa: PLC0415  # see above
-        compose_all,
-        compose_objects,
-        drop_overwritten,
-    )
-
     if not isinstance(patches, Iterable):
         raise ObjectError(
             f"patches are objects, not {type_name(patches)}", code="not-an-object"

@@ -63,16 +63,7 @@ class Comparing:
     ) -> Comparison:
         """Compare two states of an object, for the patch between them."""
         is_dump = not self._all_fields and is_stored(before) != is_stored(after)
-        return compared(
-            after,
-            before,
-            schema,
-            rules=self._rules,
-            profile=self._profile,
-            leaves_out_server_fields=is_dump,
-            reads=is_dump,
-            normalizes=False,
-        )
+        return self._compared(before, after, schema, is_dump=is_dump, reads=is_dump)
 
     def of_configuration(
         self,
@@ -86,15 +77,7 @@ class Comparing:
         A configuration does not ask for the fields that it does not have, so these are
         not set aside, unless the last one had them and the patch would prune them.
         """
-        found = compared(
-            configuration,
-            live,
-            schema,
-            rules=self._rules,
-            leaves_out_server_fields=False,
-            reads=False,
-            normalizes=False,
-        )
+        found = self._compared(live, configuration, schema)
         asked: list[SetAside] = []
         for entry in found.set_aside:
             is_pruned = value_at(last_applied, entry.path) is not ABSENT
@@ -115,14 +98,28 @@ class Comparing:
         ``has_live`` tells that one of them is a live object, and the other one is not.
         """
         normalizes = (has_live and not self._all_fields) or self._normalizes_all
+        return self._compared(
+            before, after, schema, reads=normalizes, normalizes=normalizes
+        )
+
+    def _compared(
+        self,
+        before: JSONObject,
+        after: JSONObject,
+        schema: Schema,
+        *,
+        is_dump: bool = False,
+        reads: bool = False,
+        normalizes: bool = False,
+    ) -> Comparison:
         return compared(
             after,
             before,
             schema,
             rules=self._rules,
             profile=self._profile,
-            leaves_out_server_fields=False,
-            reads=normalizes,
+            leaves_out_server_fields=is_dump,
+            reads=reads,
             normalizes=normalizes,
         )
 

@@ -5,6 +5,8 @@
 import _signal  # type: ignore[import-not-found]  # without stubs
 import sys
 
+from smp.cli._version import version_line
+
 _OBJECTS_UNTIL_COLLECTION = 50_000
 
 
@@ -29,8 +31,6 @@ def main(argv: list[str] | None = None) -> int:
             argv = arguments
     # Loading more to print the version would take longer than all the rest.
     if arguments == ["--version"]:
-        from smp.cli._version import version_line  # noqa: PLC0415  # commands need none
-
         try:
             sys.stdout.write(f"{version_line()}\n")
             sys.stdout.flush()

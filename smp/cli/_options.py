@@ -48,7 +48,7 @@ _MANY_DEFINITIONS: Final = 50
 WITHOUT_SCHEMA: Final = Schema.inline("any")
 
 
-READER_OUTPUTS: Final = ("report", "unified", "side-by-side")
+READER_OUTPUTS: Final = ("report", "unified")
 # The formats of a report with causes and hazards that other programs read.
 REPORT_FORMATS: Final = ("json", "sarif", "junit", "gitlab", "markdown", "html")
 

@@ -9,6 +9,7 @@ import msgspec
 
 from smp._values.values import ABSENT, JSON, JSONArray
 from smp.cli._errors import inline, printable
+from smp.cli._object_outcomes import owner_record, owner_text
 from smp.explain import CAUSES, Cause, Edit, Evidence, Remedy
 from smp.managed_fields import ApplyConflict, Escape, FieldSet, Owner, WayOut
 from smp.paths import Path, value_at
@@ -84,9 +85,9 @@ class OwnerChanges(msgspec.Struct, frozen=True):
                 remedy,
             )
 
-    def owners_below(self, path: str) -> list[str]:
-        """Name the owners after the apply of a path, or of anything in it."""
-        return [
+    def describe_owners(self, path: str) -> str:
+        """Name the owners after the apply of a path without a conflict, or within."""
+        names = [
             owner_text(owner)
             for owner in self.after
             if any(
@@ -94,6 +95,7 @@ class OwnerChanges(msgspec.Struct, frozen=True):
                 for found in owner.fields.paths()
             )
         ]
+        return f"no conflict; owned by {', '.join(names) or _NO_MANAGER}"
 
     def owner_names(self) -> list[str]:
         """Name the owners after the apply."""
@@ -103,7 +105,7 @@ class OwnerChanges(msgspec.Struct, frozen=True):
         """Return the conflicts as JSON, with the values of both objects."""
         records: JSONArray = []
         for conflict in self.conflicts:
-            record = {"path": str(conflict.path), **_identity(conflict)}
+            record = {"path": str(conflict.path), **owner_record(conflict)}
             live_value = value_at(live, conflict.path)
             if live_value is not ABSENT:
                 record["live"] = live_value
@@ -126,7 +128,7 @@ class OwnerChanges(msgspec.Struct, frozen=True):
             new = after[identity].fields if identity in after else FieldSet()
             records.append(
                 {
-                    **_identity(owner),
+                    **owner_record(owner),
                     "gained": [str(path) for path in new.difference(old).paths()],
                     "lost": [str(path) for path in old.difference(new).paths()],
                 }
@@ -140,17 +142,11 @@ def _way_record(way: WayOut) -> JSON:
         "force": way.force,
         "configuration": way.configuration,
         "object": way.object,
-        "owners": [_identity(owner) for owner in way.owners],
+        "owners": [owner_record(owner) for owner in way.owners],
     }
     if way.value is not ABSENT:
         record["value"] = way.value
     return record
-
-
-def owner_text(owner: Owner | ApplyConflict) -> str:
-    """Name an owner for a reader: ``kubelet (Update status)``."""
-    how = f"{owner.operation} {owner.subresource}".rstrip()
-    return printable(f"{owner.manager} ({how})")
 
 
 def _names_by_path(owners: Iterable[Owner]) -> dict[str, str]:
@@ -161,13 +157,3 @@ def _names_by_path(owners: Iterable[Owner]) -> dict[str, str]:
             others = f"{by_path[text]}, " if text in by_path else ""
             by_path[text] = others + owner_text(owner)
     return by_path
-
-
-def _identity(owner: Owner | ApplyConflict) -> dict[str, JSON]:
-    return {
-        "manager": owner.manager,
-        "operation": owner.operation,
-        "apiVersion": owner.api_version,
-        "subresource": owner.subresource,
-        "time": owner.time,
-    }

@@ -1,16 +1,13 @@
-"""What happens to each object, for a reader: a report, or two texts side by side.
+"""What happens to each object, for a reader: a report, or a unified diff.
 
 An outcome becomes lines of styled text, and these one text. The report has a difference
-on a line; ``-o unified`` and ``side-by-side`` compare both objects as YAML.
+on a line; ``-o unified`` compares both objects as YAML.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from difflib import SequenceMatcher, unified_diff
-from functools import partial
-from itertools import zip_longest
-from shutil import get_terminal_size
+from difflib import unified_diff
 from typing import TYPE_CHECKING, Final
 
 from smp._values.codec import sort_members
@@ -51,13 +48,6 @@ _ANNOTATION: Final = Path(("metadata", "annotations", LAST_APPLIED))
 
 # What diff prints where there is no file.
 _NO_FILE: Final = "/dev/null"
-# What diff --side-by-side takes for the width of a file.
-_WIDTH: Final = 130
-# The marks of diff --side-by-side, by what SequenceMatcher calls the lines.
-_MARKS: Final = {"equal": " ", "replace": "|", "delete": "<", "insert": ">"}
-# A mark with a space before and after it.
-_GAP: Final = 3
-_NARROWEST: Final = 10
 
 
 def reader_layout(
@@ -90,9 +80,6 @@ def reader_layout(
         return laid_out(summarize)
     if settings.output == "unified":
         return laid_out(show_unified, has_summary=False)
-    if settings.output == "side-by-side":
-        width = get_terminal_size((_WIDTH, 0)).columns
-        return laid_out(partial(show_side_by_side, width=width))
     return laid_out(show_report)
 
 
@@ -274,48 +261,6 @@ def show_unified(outcome: ObjectOutcome) -> Iterator[Line]:
     )
     for line in _unify(before_lines, after_lines, _CONTEXT_OF_OBJECT):
         yield [(line, _STYLES.get(line[0], ""))]
-
-
-def show_side_by_side(outcome: ObjectOutcome, width: int) -> Iterator[Line]:
-    """Yield two columns: the object before and after, where they differ.
-
-    ``width`` is that of both, in characters; a longer line is continued on the next.
-    """
-    if not outcome.differs:
-        return
-    yield _heading(outcome)
-    column = max(_NARROWEST, (width - _GAP) // 2)
-    before, after = _object_lines(outcome.before), _object_lines(outcome.judged)
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    for index, hunk in enumerate(matcher.get_grouped_opcodes(_CONTEXT_OF_OBJECT)):
-        if index:
-            yield [("...", "dim")]
-        for tag, start, end, new_start, new_end in hunk:
-            pairs = zip_longest(before[start:end], after[new_start:new_end])
-            for left, right in pairs:
-                yield from _row(left, right, tag, column)
-    yield []
-
-
-def _row(left: str | None, right: str | None, tag: str, column: int) -> Iterator[Line]:
-    # Of lines that are replaced, one side may have more than the other.
-    if tag == "replace" and (left is None or right is None):
-        tag = "insert" if left is None else "delete"
-    is_equal = tag == "equal"
-    parts = zip_longest(_cut(left, column), _cut(right, column), fillvalue="")
-    for left_part, right_part in parts:
-        mark = f" {_MARKS[tag]} " if right_part else f" {_MARKS[tag]}"
-        yield [
-            (left_part.ljust(column), "" if is_equal else "red"),
-            (mark, ""),
-            (right_part, "" if is_equal else "green"),
-        ]
-
-
-def _cut(line: str | None, width: int) -> list[str]:
-    if not line:
-        return [""]
-    return [line[start : start + width] for start in range(0, len(line), width)]
 
 
 def _object_lines(value: JSON) -> list[str]:

@@ -94,8 +94,8 @@ def run_apply(
     is updated where the live object has it. -o jsonpatch prints what changes the live
     object (RFC 6902), -o patch what leads a server to the result, -o report what
     changes, and --format what other programs read: all that is known of each object,
-    and why each field changes or does not. Reports (and unified, side-by-side) mask the
-    values of Secrets.
+    and why each field changes or does not. Reports (and unified) mask the values of
+    Secrets.
 
     With --server-side the result is that of `kubectl apply --server-side`: the managed
     fields of the live object decide, not what was applied last, and a field that
@@ -201,19 +201,17 @@ def _explain(
     causes = tuple(
         cause for cause in outcome.causes if explained.shows(cause.path, cause.code)
     )
-    if outcome.ownership is not None and not causes:
-        owners = ", ".join(outcome.ownership.owners_below(explained.path))
-        note = f"{explained.path}: no conflict; owned by {owners or 'no manager'}"
-        notes = (*outcome.notes, note)
-        return msgspec.structs.replace(outcome, causes=(), patch={}, notes=notes)
-    if outcome.causes and not causes:
+    if causes or (outcome.ownership is None and not outcome.causes):
+        return msgspec.structs.replace(outcome, causes=causes)
+    if outcome.ownership is not None:
+        said = outcome.ownership.describe_owners(explained.path)
+    else:
         with concerning(row.entry, outcome.label):
             _require_known(explained.path, outcome.type_)
-        # A report of an object without causes has its patch, which is no answer here.
-        note = f"{explained.path}: neither the live object nor the new one has it"
-        notes = (*outcome.notes, note)
-        return msgspec.structs.replace(outcome, causes=(), patch={}, notes=notes)
-    return msgspec.structs.replace(outcome, causes=causes)
+        said = "neither the live object nor the new one has it"
+    # A report of an object without causes has its patch, which is no answer here.
+    notes = (*outcome.notes, f"{explained.path}: {said}")
+    return msgspec.structs.replace(outcome, causes=(), patch={}, notes=notes)
 
 
 def _require_known(path: str, type_: Type) -> None:

@@ -19,6 +19,7 @@ from smp.cli._errors import UsageError, concerning, printable
 from smp.cli._identity import ObjectIdentity
 from smp.cli._inputs import Inputs
 from smp.cli._live import in_place_of
+from smp.cli._object_outcomes import owner_record, owner_text
 from smp.cli._objects import ObjectRow
 from smp.cli._options import (
     CONNECTION_OPTIONS,
@@ -38,7 +39,7 @@ from smp.documents import dump_json, yaml_lines
 from smp.errors import ApplyWarning
 from smp.managed_fields import AbsentField, Blame, BlamedValue, Owner, Ownership, blame
 from smp.paths import Path, Step
-from smp.reports import Layout
+from smp.reports import Layout, number
 
 _HEADING: Final = "bold"
 _OWNER: Final = "cyan"
@@ -255,8 +256,7 @@ def _owner_cells(owner: Owner) -> tuple[str, str, str, str]:
 def report_lines(outcome: BlameOutcome) -> Iterator[Line]:
     """Yield the managers, then each field with its owners, and an empty line."""
     owners = outcome.blame.owners
-    plural = "" if len(owners) == 1 else "s"
-    heading = f": {len(owners)} manager{plural}"
+    heading = f": {number(len(owners), 'manager')}"
     yield [(printable(outcome.label), _HEADING), (heading, "")]
     fields = [*outcome.fields()]
     absent_owners = [field.owners for field in outcome.absent]
@@ -276,8 +276,8 @@ def report_lines(outcome: BlameOutcome) -> Iterator[Line]:
         # Options may select none of its fields.
         if not count:
             continue
-        amount = f"{count} field{'' if count == 1 else 's'}"
-        yield [(f"  {_BETWEEN.join(padded)}", _OWNER), (f"  {amount}", "")]
+        amount = f"  {number(count, 'field')}"
+        yield [(f"  {_BETWEEN.join(padded)}", _OWNER), (amount, "")]
     for value in fields:
         yield _field_line(value.path, value.owners)
     for field in outcome.absent:
@@ -288,14 +288,10 @@ def report_lines(outcome: BlameOutcome) -> Iterator[Line]:
 
 
 def _field_line(path: Path, owners: Sequence[Owner]) -> Line:
-    names = []
-    for owner in owners:
-        how = f"{owner.operation} {owner.subresource}".rstrip()
-        names.append(f"{owner.manager} ({how})")
     where = (f"    {printable(str(path))}: ", "")
-    if not names:
+    if not owners:
         return [where, (_NO_MANAGER, _WARNING)]
-    return [where, (printable(", ".join(names)), _OWNER)]
+    return [where, (", ".join(map(owner_text, owners)), _OWNER)]
 
 
 def record(outcome: BlameOutcome) -> str:
@@ -320,17 +316,7 @@ def record(outcome: BlameOutcome) -> str:
 
 
 def _owned(path: Path, owners: Sequence[Owner]) -> JSON:
-    listed: list[JSON] = [
-        {
-            "manager": owner.manager,
-            "operation": owner.operation,
-            "apiVersion": owner.api_version,
-            "subresource": owner.subresource,
-            "time": owner.time,
-        }
-        for owner in owners
-    ]
-    return {"path": str(path), "owners": listed}
+    return {"path": str(path), "owners": [*map(owner_record, owners)]}
 
 
 _NO_ENTRIES: Final = (

@@ -58,14 +58,7 @@ _COLUMNS: Final = (
 )
 
 # What a paragraph says of a field beside its type and description.
-_DETAILS: Final = (
-    "default",
-    "strategy",
-    "merge_key",
-    "list_type",
-    "map_keys",
-    "enum",
-)
+_DETAILS: Final = _COLUMNS[3:]
 
 # The apiVersion of the core group.
 _CORE_VERSION: Final = re.compile(r"v\d+((alpha|beta)\d+)?")

@@ -73,7 +73,7 @@ def run_patch(
 
     A strategic merge patch needs objects of known kinds; the other types patch objects
     of all kinds, and any document of a file that is named. Only the outputs for a
-    reader (report, unified, side-by-side) mask the values of Secrets.
+    reader (report, unified) mask the values of Secrets.
     """
     if not paths:
         raise UsageError("give what to patch: smp patch FILE, or -f FILE")

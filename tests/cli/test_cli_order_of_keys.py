@@ -24,7 +24,7 @@ from tests.support.paths import DATA
 from tests.support.shuffling import shuffled
 
 OUTPUTS: Final = (
-    *[("-o", name) for name in ("json", "patch", "report", "unified", "side-by-side")],
+    *[("-o", name) for name in ("json", "patch", "report", "unified")],
     *[("--format", name) for name in REPORT_FORMATS],
 )
 COMMANDS: Final = (

@@ -107,7 +107,7 @@ def test_a_conflict_names_the_owner_and_both_values() -> None:
         "  hint:   --force-conflicts takes these fields over",
         f"  hint:   {HINT}",
     ]
-    for output in ("yaml", "jsonpatch", "patch", "unified", "side-by-side"):
+    for output in ("yaml", "jsonpatch", "patch", "unified"):
         assert "a:2" not in apply(named(CONFLICT), "-o", output).stdout
 
 
@@ -155,7 +155,7 @@ def test_the_report_has_the_owners_before_and_after() -> None:
 
 
 def test_outputs_for_a_reader_leave_out_managed_fields_and_others_have_them() -> None:
-    for output in ("unified", "side-by-side", "report"):
+    for output in ("unified", "report"):
         assert "managedFields" not in apply(named(FORCED), "-o", output).stdout
     for output in ("yaml", "json", "jsonpatch"):
         assert "managedFields" in apply(named(FORCED), "-o", output).stdout

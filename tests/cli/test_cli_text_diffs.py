@@ -1,4 +1,4 @@
-"""The outputs for a reader: unified, side by side, a summary, or nothing."""
+"""The outputs for a reader: unified, a summary, or nothing."""
 
 from __future__ import annotations
 
@@ -72,39 +72,12 @@ def test_new_and_removed_objects_are_compared_with_no_file() -> None:
     ]
 
 
-def test_objects_are_compared_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "43")
-    Path("a.yaml").write_text(config_map("a", x="1", w="abcdefghijklmnopqrstu"))
-    Path("b.yaml").write_text(config_map("a", x="2", w="abcdefghijklmnopqrstu", z="3"))
-    ran = run("diff", "a.yaml", "b.yaml", "-o", "side-by-side")
-    assert ran.exit_code == 1
-    assert (
-        ran.stdout
-        == """\
-v1 ConfigMap a: changed
-apiVersion: v1         apiVersion: v1
-data:                  data:
-  w: abcdefghijklmno     w: abcdefghijklmno
-pqrstu                 pqrstu
-  x: '1'             |   x: '2'
-                     >   z: '3'
-kind: ConfigMap        kind: ConfigMap
-metadata:              metadata:
-  name: a                name: a
-
-1 object: 1 changed
-"""
-    )
-
-
-@pytest.mark.parametrize("output", ["unified", "side-by-side"])
-def test_unchanged_objects_have_no_text(output: str) -> None:
-    ran = run("diff", "old.yaml", "old.yaml", "-o", output)
+def test_unchanged_objects_have_no_text() -> None:
+    ran = run("diff", "old.yaml", "old.yaml", "-o", "unified")
     assert ran.exit_code == 0
     assert "Deployment" not in ran.stdout
 
 
-@pytest.mark.parametrize("output", ["unified", "side-by-side"])
 @pytest.mark.parametrize(
     "command",
     [
@@ -113,12 +86,10 @@ def test_unchanged_objects_have_no_text(output: str) -> None:
         ("patch", "secret.yaml", "-p", "{stringData: {password: third-word}}"),
     ],
 )
-def test_a_reader_sees_colours_and_no_secrets(
-    command: tuple[str, ...], output: str
-) -> None:
+def test_a_reader_sees_colours_and_no_secrets(command: tuple[str, ...]) -> None:
     secret = Path("new.yaml").read_text().partition("---\n")[2]
     Path("secret.yaml").write_text(secret)
-    printed = run(*command, "-o", output, "--color", "always").stdout
+    printed = run(*command, "-o", "unified", "--color", "always").stdout
     assert "\x1b[3" in printed
     assert "-word" not in printed
 
