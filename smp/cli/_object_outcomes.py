@@ -10,7 +10,6 @@ import msgspec
 from smp._values.findings import Finding
 from smp._values.values import ABSENT, JSON, JSONObject, same
 from smp.cli._changes import ValueChange, changes
-from smp.cli._errors import printable
 from smp.cli._identity import ObjectIdentity
 from smp.custom_resources import STRATEGIC_MERGE_PATCH
 from smp.errors import ApplyWarning
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from smp.comparison import SetAside
     from smp.explain import Cause
     from smp.hazards import Hazard, Input
-    from smp.managed_fields import ApplyConflict, Owner, PatchRequest
+    from smp.managed_fields import PatchRequest
 
 _MANAGED_FIELDS: Final = Path(("metadata", "managedFields"))
 
@@ -187,21 +186,4 @@ def request_record(request: PatchRequest) -> JSONObject:
         "query": dict(request.query),
         "mediaType": request.media_type,
         "body": request.body,
-    }
-
-
-def owner_text(owner: Owner | ApplyConflict) -> str:
-    """Name an owner for a reader: ``kubelet (Update status)``."""
-    how = f"{owner.operation} {owner.subresource}".rstrip()
-    return printable(f"{owner.manager} ({how})")
-
-
-def owner_record(owner: Owner | ApplyConflict) -> dict[str, JSON]:
-    """Return an owner, for another program."""
-    return {
-        "manager": owner.manager,
-        "operation": owner.operation,
-        "apiVersion": owner.api_version,
-        "subresource": owner.subresource,
-        "time": owner.time,
     }

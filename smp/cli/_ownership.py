@@ -9,7 +9,7 @@ import msgspec
 
 from smp._values.values import ABSENT, JSON, JSONArray
 from smp.cli._errors import inline, printable
-from smp.cli._object_outcomes import owner_record, owner_text
+from smp.cli._owners import owner_record, owner_text
 from smp.explain import CAUSES, Cause, Edit, Evidence, Remedy
 from smp.managed_fields import ApplyConflict, Escape, FieldSet, Owner, WayOut
 from smp.paths import Path, value_at

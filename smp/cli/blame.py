@@ -19,7 +19,6 @@ from smp.cli._errors import UsageError, concerning, printable
 from smp.cli._identity import ObjectIdentity
 from smp.cli._inputs import Inputs
 from smp.cli._live import in_place_of
-from smp.cli._object_outcomes import owner_record, owner_text
 from smp.cli._objects import ObjectRow
 from smp.cli._options import (
     CONNECTION_OPTIONS,
@@ -33,6 +32,7 @@ from smp.cli._options import (
     share_options,
 )
 from smp.cli._outputs import YAML_SEPARATORS, Line, has_colours, style_text
+from smp.cli._owners import owner_record, owner_text
 from smp.cli._run import Work, run
 from smp.cli._selection import Selection
 from smp.documents import dump_json, yaml_lines
