@@ -10,6 +10,7 @@ import msgspec
 
 from smp._values.findings import Finding, Meaning, Origin, Severity
 from smp._values.values import ABSENT, JSON, printed, show
+from smp.errors import QUOTE_BOOLEANS
 from smp.paths import Element, Path
 
 Reason: TypeAlias = Literal[
@@ -211,7 +212,11 @@ def refusal_of(violation: Violation) -> Violation:
     """Return a violation that says what a server would do, unless it is a warning."""
     if violation.warning:
         return violation
-    message = f"{violation.message} (a server would reject this)"
+    why = "a server would reject this"
+    if isinstance(violation, Misfit):
+        is_word = (violation.actual, violation.expected) == ("boolean", "string")
+        why += f"; {QUOTE_BOOLEANS}" * is_word
+    message = f"{violation.message} ({why})"
     return msgspec.structs.replace(violation, message=message)
 
 

@@ -93,6 +93,12 @@ def test_what_a_server_refuses_is_said_by_every_command() -> None:
     assert not failures
 
 
+def test_a_word_that_is_a_boolean_in_yaml_is_to_be_quoted() -> None:
+    Path("n.yaml").write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: n}}")
+    said = [run(*words).output for words in (("apply", "-f", "n.yaml"), ("lint", "."))]
+    assert [text.count("n, no, off, y, yes and on") for text in said] == [1, 1]
+
+
 def test_what_a_server_accepts_is_no_error() -> None:
     write("other.json", config_map(name="other"))
     for obj in ACCEPTED:
