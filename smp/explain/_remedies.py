@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, TypeAlias
+
+import msgspec
 
 from smp._values.values import (
     ABSENT,
@@ -38,7 +40,7 @@ _SHORT: Final = frozenset({"deleted-by-repeated-key", "not-as-asked", "repeated-
 _Value: TypeAlias = Literal["absent", "null", "live", "manifest", "result", "longer"]
 
 
-class _Proposal(NamedTuple):
+class _Proposal(msgspec.Struct, frozen=True):
     """Edits of inputs at the path of a cause, and what they should lead to there."""
 
     sentence: str
