@@ -30,7 +30,7 @@ from smp.cli._secrets import Masks
 from smp.comparison import is_stored
 from smp.errors import ApplyWarning, DocumentError
 from smp.hazards import Hazard, HazardError, Policy, is_serious
-from smp.paths import Path
+from smp.paths import Path, sort_by_path
 from smp.schema.model import Schema
 from smp.three_way import ApplyResult, find_hazards, three_way_apply
 from smp.unions import Change
@@ -121,7 +121,7 @@ class ObjectOperation(msgspec.Struct, frozen=True):
             type_=lenient.type,
             patch=new,
             notes=tuple(change_notes((*chosen.changes, *created.changes), settings)),
-            warned=(*chosen.warnings, *created.warnings, *found, *unmet),
+            warned=sort_by_path((*chosen.warnings, *created.warnings, *found, *unmet)),
             configuration=new,
         )
 
@@ -157,7 +157,7 @@ class ObjectOperation(msgspec.Struct, frozen=True):
             reason=result.reason,
             kubectl_patch=result.kubectl_patch,
             notes=(*notes, *change_notes(result.changes, self.settings)),
-            warned=(*result.warnings, *found, *unmet),
+            warned=sort_by_path((*result.warnings, *found, *unmet)),
             causes=self._causes(versions, shows, overwrite=overwrite),
             hazards=hazards,
             last_applied=versions.last_applied,
@@ -334,9 +334,9 @@ def findings_of_update(
     wrong = [*decoded.violations]
     told = _findings_of_decoding(decoded, wrong, settings)
     if wrong:
-        return told
+        return [*sort_by_path(told)]
     found = predict_refusals(old, decoded.object, schema, profile=settings.profile)
-    return [*told, *map(refusal_of, found)]
+    return [*sort_by_path((*told, *map(refusal_of, found)))]
 
 
 def change_notes(changes: Iterable[Change], settings: CommandSettings) -> list[str]:

@@ -61,5 +61,9 @@ def _go_along(sides: Sides, numbers: list[int]) -> Iterator[SideBySide]:
     if not is_root:
         yield SideBySide(sides.path, values, is_open, is_equal)
     if is_open or is_root:
-        for each in below(sides):
+        found = [*below(sides)]
+        if not is_merge_list(sides):
+            # Whatever the order of the keys.
+            found.sort(key=lambda each: each.path.order)
+        for each in found:
             yield from _go_along(each, numbers)

@@ -96,8 +96,7 @@ LINT: Final[dict[str, Meaning]] = {
     ),
     "repeated-name": Meaning(
         "{problem}",
-        "leave out one of them; kubectl refuses the document, other readers take the "
-        "last one",
+        "leave out one of them; kubectl and other readers take the last one",
         "YAML 1.2, section 3.2.1.1: keys are unique",
     ),
     "repeated-object": Meaning(
