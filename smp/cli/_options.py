@@ -339,32 +339,6 @@ OVERWRITE_OPTION: Final = switch(
     default=True,
 )
 
-# The inputs of a three-way apply beside the manifest.
-LIVE_OPTIONS: Final = (
-    CommandOption(
-        "--live",
-        "Live objects: files, or cluster[:CONTEXT]. Repeatable.",
-        parameter="live_paths",
-        kind="path",
-        is_repeatable=True,
-    ),
-    CommandOption(
-        "--last-applied",
-        "What was applied last. Repeatable. [default: the annotation of the live "
-        "object]",
-        parameter="last_paths",
-        kind="path",
-        is_repeatable=True,
-    ),
-)
-
-LIVE_CLUSTER_OPTION: Final = CommandOption(
-    "--live",
-    "cluster[:CONTEXT]: the live objects of the manifests, in place of these.",
-    metavar="CLUSTER",
-    is_repeatable=True,
-)
-
 RULES_OPTION: Final = CommandOption(
     "--rules",
     "YAML file with rules: which differences do not count, of which kinds and "
@@ -505,6 +479,36 @@ CONNECTION_OPTIONS: Final = (
     ),
 )
 
+# The inputs of a three-way apply beside the manifest.
+LIVE_OPTIONS: Final = (
+    CommandOption(
+        "--live",
+        "Live objects: files, or cluster[:CONTEXT]. Repeatable.",
+        parameter="live_paths",
+        kind="path",
+        is_repeatable=True,
+    ),
+    CommandOption(
+        "--last-applied",
+        "What was applied last. Repeatable. [default: the annotation of the live "
+        "object]",
+        parameter="last_paths",
+        kind="path",
+        is_repeatable=True,
+    ),
+    *CONNECTION_OPTIONS,
+)
+# Live objects where these are what a command is about.
+LIVE_CLUSTER_OPTIONS: Final = (
+    CommandOption(
+        "--live",
+        "cluster[:CONTEXT]: the live objects of the manifests, in place of these.",
+        metavar="CLUSTER",
+        is_repeatable=True,
+    ),
+    *CONNECTION_OPTIONS,
+)
+
 SELECTOR_OPTION: Final = CommandOption(
     "-l, --selector",
     "Take only objects with these labels: app=web,tier!=db,env in (a,b),!c.",
@@ -604,10 +608,11 @@ def format_option(*formats: str) -> CommandOption:
 def declare(
     run: Callable[..., int],
     options: tuple[CommandOption, ...],
-    arguments: tuple[Argument, ...] = (),
+    arguments: tuple[Argument, ...] = (PATHS,),
     *,
     example: str,
-    exit_codes: str,
+    exit_codes: str = "0 done, 1 done with warnings and --strict, 2 an error,\n"
+    "3 done in part",
 ) -> Command:
     """Declare a command that gets its shared options as Settings."""
     shared = frozenset(CommandSettings.__struct_fields__)

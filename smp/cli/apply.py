@@ -30,14 +30,12 @@ from smp.cli._objects import (
     rows_of,
 )
 from smp.cli._options import (
-    CONNECTION_OPTIONS,
     FILENAME_OPTION,
     HAZARDS_OPTION,
     KUSTOMIZE_OPTION,
     LIVE_OPTIONS,
     MERGE_OPTIONS,
     OVERWRITE_OPTION,
-    PATHS,
     POLICIES_OPTION,
     READER_OUTPUTS,
     REPORT_FORMATS,
@@ -241,7 +239,6 @@ COMMAND: Final[Command] = declare(
         FILENAME_OPTION,
         KUSTOMIZE_OPTION,
         *LIVE_OPTIONS,
-        *CONNECTION_OPTIONS,
         OVERWRITE_OPTION,
         *SERVER_SIDE_OPTIONS,
         switch(
@@ -266,7 +263,6 @@ COMMAND: Final[Command] = declare(
         *SELECTION_OPTIONS,
         *MERGE_OPTIONS,
     ),
-    arguments=(PATHS,),
     example="apply -f new.yaml --live live.yaml --last-applied old.yaml",
     exit_codes="0 done, 1 done with warnings and --strict, 2 an error,\n"
     "or a server would refuse an object, 3 done in part",

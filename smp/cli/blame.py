@@ -21,9 +21,7 @@ from smp.cli._inputs import Inputs
 from smp.cli._live import in_place_of
 from smp.cli._objects import ObjectRow
 from smp.cli._options import (
-    CONNECTION_OPTIONS,
-    LIVE_CLUSTER_OPTION,
-    PATHS,
+    LIVE_CLUSTER_OPTIONS,
     CommandSettings,
     declare,
     filename_option,
@@ -378,8 +376,7 @@ COMMAND: Final[Command] = declare(
     run_blame,
     (
         filename_option("Live objects, or with --live manifests"),
-        LIVE_CLUSTER_OPTION,
-        *CONNECTION_OPTIONS,
+        *LIVE_CLUSTER_OPTIONS,
         CommandOption(
             "--path",
             "Show only what is at a path, and in it: spec.template.spec.containers, "
@@ -419,9 +416,7 @@ COMMAND: Final[Command] = declare(
             "color",
         ),
     ),
-    arguments=(PATHS,),
     example="blame live.yaml --path spec.template -o report",
-    exit_codes="0 done, 1 done with warnings and --strict, 2 an error,\n3 done in part",
 )
 
 

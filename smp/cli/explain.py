@@ -14,7 +14,6 @@ from smp.cli._commands import DONE, PARTLY, Argument, Command
 from smp.cli._errors import UsageError, inline, printable
 from smp.cli._inputs import STDIN, is_on_web
 from smp.cli._options import (
-    CONNECTION_OPTIONS,
     KUSTOMIZE_OPTION,
     LIVE_OPTIONS,
     REPORT_FORMATS,
@@ -245,7 +244,6 @@ COMMAND: Final[Command] = declare(
         filename_option("Manifests, of which it says why an apply changes what"),
         KUSTOMIZE_OPTION,
         *LIVE_OPTIONS,
-        *CONNECTION_OPTIONS,
         *SERVER_SIDE_OPTIONS,
         *SELECTION_OPTIONS,
         VALIDATE_OPTION,
@@ -266,7 +264,6 @@ COMMAND: Final[Command] = declare(
         ),
     ),
     example="explain deploy spec.template.spec.volumes",
-    exit_codes="0 done, 1 done with warnings and --strict, 2 an error,\n3 done in part",
 )
 
 

@@ -25,10 +25,8 @@ from smp.cli._linted import (
 )
 from smp.cli._live import in_place_of
 from smp.cli._options import (
-    CONNECTION_OPTIONS,
     FILENAME_OPTION,
-    LIVE_CLUSTER_OPTION,
-    PATHS,
+    LIVE_CLUSTER_OPTIONS,
     POLICIES_OPTION,
     REPORT_FORMATS,
     SCHEMA_OPTIONS,
@@ -159,9 +157,8 @@ COMMAND: Final[Command] = declare(
     run_lint,
     (
         FILENAME_OPTION,
-        LIVE_CLUSTER_OPTION,
         # The name of --as says what documents are.
-        *[each for each in CONNECTION_OPTIONS if each.name != "as_user"],
+        *[each for each in LIVE_CLUSTER_OPTIONS if each.name != "as_user"],
         CommandOption(
             "--as",
             "What the documents are. [default: what their content tells]",
@@ -199,7 +196,6 @@ COMMAND: Final[Command] = declare(
         POLICIES_OPTION,
         *share_options("quiet", "strict", "exclude", "max_bytes", "jobs", "color"),
     ),
-    arguments=(PATHS,),
     example="lint new.yaml live.yaml --severity error",
     exit_codes="0 nothing found, 1 something is, 2 an error,\n"
     "3 something could not be read",

@@ -18,10 +18,8 @@ from smp.cli._live import in_place_of
 from smp.cli._object_outcomes import ObjectOutcome
 from smp.cli._objects import Entry, Listing, Object, ObjectRow
 from smp.cli._options import (
-    CONNECTION_OPTIONS,
-    LIVE_CLUSTER_OPTION,
+    LIVE_CLUSTER_OPTIONS,
     MERGE_OPTIONS,
-    PATHS,
     READER_OUTPUTS,
     CommandSettings,
     Schemas,
@@ -118,8 +116,7 @@ COMMAND: Final[Command] = declare(
     run_patch,
     (
         filename_option("What is patched, or with --live its manifests"),
-        LIVE_CLUSTER_OPTION,
-        *CONNECTION_OPTIONS,
+        *LIVE_CLUSTER_OPTIONS,
         CommandOption(
             "--patch-file", "File with the patch, in YAML or JSON.", kind="path"
         ),
@@ -163,9 +160,7 @@ COMMAND: Final[Command] = declare(
         output_option("yaml", "kyaml", "json", "jsonpatch", *READER_OUTPUTS),
         *MERGE_OPTIONS,
     ),
-    arguments=(PATHS,),
     example='patch live.yaml -p \'{"spec": {"replicas": 3}}\'',
-    exit_codes="0 done, 1 done with warnings and --strict, 2 an error,\n3 done in part",
 )
 
 
