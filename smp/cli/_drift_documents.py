@@ -6,6 +6,9 @@ A file that has changed is cut into documents once more, and only those with a t
 the table does not have are parsed. Where the table is that of the file as it is, the
 places of documents say which are of the granules that are asked for.
 
+A Parquet file has rows in the place of documents, and its row groups are known, too: a
+group that is stored as it was is not decoded.
+
 A document that is not one object alone, that was named as a problem or skipped, or that
 is an event of a watch, has no granule in the table, and is parsed each time.
 """
@@ -15,6 +18,7 @@ from __future__ import annotations
 import sqlite3
 from array import array
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable
 from contextlib import closing, suppress
 from hashlib import blake2b
 from typing import Final, TypeAlias
@@ -51,6 +55,7 @@ class PackedTable(msgspec.Struct):
     granules: bytes
     lines: bytes
     names: list[Granule]
+    blocks: list[tuple[bytes, int, int]] = []
 
 
 _decode: Final = msgspec.msgpack.Decoder(PackedTable).decode
@@ -65,6 +70,8 @@ class DocumentTable:
         self.granules: array[int] = array("I")
         self.lines: array[int] = array("I")
         self.names: list[Granule] = []
+        # Where documents begin that are stored together, by their hash and number.
+        self.blocks: dict[tuple[bytes, int], int] = {}
         self._numbers: dict[Granule, int] = {}
         self._sorted: tuple[array[int], array[int]] | None = None
 
@@ -79,6 +86,7 @@ class DocumentTable:
             self.granules.tobytes(),
             self.lines.tobytes(),
             self.names,
+            [(*block, start) for block, start in self.blocks.items()],
         )
 
     @classmethod
@@ -93,6 +101,10 @@ class DocumentTable:
         if any(len(column) != len(table) for column in columns):
             raise ValueError("the columns of a table have other lengths")
         table.names = packed.names
+        for digest, count, start in packed.blocks:
+            if not 0 <= start <= len(table) - count:
+                raise ValueError("a block of a table is not in it")
+            table.blocks[digest, count] = start
         return table
 
     def add(self, text: int, line: int, record: Record | None) -> None:
@@ -216,6 +228,52 @@ class DocumentLog:
         if self.table is not None:
             self.table.add_known(former, place, chunk.line)
         return granule
+
+    def skip_many(self, count: int) -> set[str] | None:
+        """Skip documents of a file that is as it was, where nobody asks for one.
+
+        Returns their clusters, and None where some of them have to be parsed.
+        """
+        if self._former is None or not self._is_current:
+            return None
+        return self._skip_from(self._former, self._next, count)
+
+    def skip_same(
+        self, digest: Callable[[], bytes], count: int, line: int
+    ) -> set[str] | None:
+        """Skip documents that are stored together as they were; see skip_many.
+
+        ``line`` is that of the first one.
+        """
+        if self.table is None:
+            return None
+        block = digest(), count
+        self.table.blocks[block] = len(self.table)
+        former = self._former
+        start = None if former is None else former.blocks.get(block)
+        if former is None or start is None:
+            return None
+        clusters = self._skip_from(former, start, count)
+        if clusters is not None:
+            for number in range(count):
+                place = start + number
+                granule = former.names[former.granules[place]]
+                add_to_sums(self.sums, granule, former.objects[place])
+                self.table.add_known(former, place, line + number)
+        return clusters
+
+    def _skip_from(
+        self, former: DocumentTable, start: int, count: int
+    ) -> set[str] | None:
+        numbers = {*former.granules[start : start + count]}
+        if start + count > self._size or _UNKNOWN in numbers:
+            return None
+        granules = {former.names[number] for number in numbers}
+        if not self._wanted.isdisjoint(granules):
+            return None
+        self._next = start + count
+        self.count += count
+        return {cluster for cluster, _part in granules}
 
     def add(self, chunk: Chunk, record: Record | None) -> None:
         """Remember a document that was parsed, and the object that it is alone."""

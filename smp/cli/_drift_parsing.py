@@ -11,8 +11,9 @@ import msgspec
 from smp._values.codec import decode, encode
 from smp._values.values import ABSENT, JSON, as_object, as_text
 from smp.cli._drift_documents import DocumentLog
-from smp.cli._drift_files import arrow_file, is_compressed, is_url, plain_name
+from smp.cli._drift_files import is_compressed, is_url, plain_name
 from smp.cli._drift_gaps import ReadingGaps
+from smp.cli._drift_parquet import ParquetBatch, ParquetRows, ParquetTable
 from smp.cli._drift_records import (
     DELETED,
     FilePart,
@@ -40,8 +41,6 @@ from smp.errors import DocumentError, SmpError, too_deep
 SUFFIXES: Final = frozenset({".yaml", ".yml", ".json", ".ndjson", ".jsonl", ".parquet"})
 _LINES: Final = (".ndjson", ".jsonl")
 _PARQUET: Final = ".parquet"
-# Rows of a Parquet file that are in memory at a time.
-_ROWS: Final = 1024
 _EVENT: Final = {"type", "object"}
 _EVENTS: Final = ("ADDED", "MODIFIED", DELETED)
 _EMPTY: Final = "the file is empty; a list without objects has items: []"
@@ -51,8 +50,6 @@ _NOT_JSON: Final = "not the JSON of an object"
 WITHOUT_START: Final = (
     "the watch does not begin with what was there: put the list before its events"
 )
-_OF_JSON: Final = ("object", "desired", "live")
-_COLUMNS: Final = ("cluster", "group", "version", "kind", "namespace", "name")
 
 
 class _Line(msgspec.Struct):
@@ -63,6 +60,7 @@ class _Line(msgspec.Struct):
     type: Any = msgspec.UNSET
 
 
+_encode_row: Final = msgspec.msgpack.Encoder().encode
 _decode_line: Final = msgspec.json.Decoder(_Line).decode
 
 
@@ -136,12 +134,7 @@ class RecordReader:
             return
         granule = self._log.skip(chunk)
         if granule is not None:
-            self._has_some = True
-            cluster, _part = granule
-            self._names_clusters |= cluster != self._part.file.cluster
-            if not self._is_desired:
-                self._gaps.hear(cluster)
-                self.listed.add(cluster)
+            self._hear_known(granule[0])
             return
         told, count, last = self._told, 0, None
         for record in records:
@@ -149,6 +142,14 @@ class RecordReader:
             yield record
         is_alone = last is not None and count == 1 and not last.event
         self._log.add(chunk, last if is_alone and told == self._told else None)
+
+    def _hear_known(self, cluster: str) -> None:
+        """Remember of which cluster an object is that is known."""
+        self._has_some = True
+        self._names_clusters |= cluster != self._part.file.cluster
+        if not self._is_desired:
+            self._gaps.hear(cluster)
+            self.listed.add(cluster)
 
     def _fail_as_empty(self, file: str, cluster: str) -> None:
         """Remember a dump of nothing, which kubectl leaves where it fails."""
@@ -359,28 +360,40 @@ class RecordReader:
 
     def _of_parquet(self, file: str, cluster: str) -> Iterator[Record]:
         """Yield the rows of a file with a column of JSON, and what identifies them."""
-        import pyarrow as pa  # noqa: PLC0415  # an extra
+        table, row = ParquetTable(file), 1
+        self._names_clusters = "cluster" in table.columns
+        for group in table.groups():
+            if self._is_known(group, row):
+                row += group.count
+                continue
+            for batch in group.batches():
+                if not self._is_known(batch, row):
+                    yield from self._of_batch(batch, cluster, row)
+                row += batch.count
 
-        parquet = _parquet_file(file)
-        found = parquet.schema_arrow.names
-        of_json = [name for name in found if name in _OF_JSON]
-        columns = [name for name in found if name in {*_COLUMNS, "last_applied"}]
-        if len(of_json) != 1 or len({*columns}) != len(columns):
-            raise _wrong_columns(file)
-        self._names_clusters = "cluster" in columns
-        row = 0
-        # A file is read in parts, however large its row groups are.
-        batches = parquet.iter_batches(_ROWS, columns=[*of_json, *columns])
-        while True:
-            try:
-                batch = next(batches, None)
-            except (OSError, pa.ArrowException) as error:
-                raise _unreadable(file, error) from None
-            if batch is None:
-                break
-            for values in _rows_of(batch, of_json[0], file):
-                row += 1
-                yield from self._of_row(values, cluster, Document(None, file, row))
+    def _is_known(self, rows: ParquetRows, row: int) -> bool:
+        """Tell whether nobody asks for the next rows, which are skipped then."""
+        if self._log is None:
+            return False
+        known = self._log.skip_many(rows.count)
+        if known is None and rows.digest is not None:
+            known = self._log.skip_same(rows.digest, rows.count, row)
+        for name in known or ():
+            self._hear_known(name)
+        return known is not None
+
+    def _of_batch(
+        self, batch: ParquetBatch, cluster: str, row: int
+    ) -> Iterator[Record]:
+        """Yield the objects of rows, of which the first one has a number."""
+        file = self._part.file.path
+        for number, values in enumerate(batch.rows(), row):
+            found = self._of_row(values, cluster, Document(None, file, number))
+            if self._log is not None:
+                # What a row says beside its object counts, too.
+                chunk = Chunk(_encode_row(values), file, number)
+                found = self._unknown(chunk, found)
+            yield from found
 
     def _of_row(
         self, values: dict[str, Any], cluster: str, place: Document
@@ -405,35 +418,6 @@ class RecordReader:
             self._fail(incomplete(place, _NOT_JSON), of_row)
 
 
-def _rows_of(batch: Any, of_json: str, file: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a batch; their JSON is the member "object".
-
-    Raises DocumentError for columns of other types.
-    """
-    from smp.fleet import json_column, text_column  # noqa: PLC0415  # an extra
-
-    names = [name for name in _COLUMNS if name in batch.schema.names]
-    try:
-        found = {name: text_column(batch, name).to_pylist() for name in names}
-        found["object"] = json_column(batch, of_json).to_pylist()
-        found["last_applied"] = json_column(batch, "last_applied").to_pylist()
-    except SmpError as error:
-        raise DocumentError(
-            error.problem, code=error.code, source=file, hint=error.hint
-        ) from None
-    for row in zip(*found.values(), strict=True):
-        yield dict(zip(found, row, strict=True))
-
-
-def _wrong_columns(file: str) -> DocumentError:
-    return DocumentError(
-        "a Parquet file has one column of objects: object, desired or live, and no"
-        " column twice",
-        code="invalid-columns",
-        source=file,
-    )
-
-
 def _record_of_row(
     values: dict[str, Any], text: bytes, cluster: str, place: str
 ) -> Record | None:
@@ -453,24 +437,6 @@ def _record_of_row(
         values.get("last_applied"),
     )
     return record if record.kind and record.name else None
-
-
-def _parquet_file(file: str) -> Any:
-    import pyarrow as pa  # noqa: PLC0415  # an extra
-    import pyarrow.parquet as pq  # noqa: PLC0415  # an extra
-
-    system, place = arrow_file(file)
-    try:
-        # It would keep what was read until the file is closed.
-        return pq.ParquetFile(place, pre_buffer=False, filesystem=system)
-    except (OSError, pa.ArrowException) as error:
-        raise _unreadable(file, error) from None
-
-
-def _unreadable(file: str, error: Exception) -> DocumentError:
-    return DocumentError(
-        f"cannot read the file: {error}", code="unreadable", source=name_of(file)
-    )
 
 
 def incomplete(place: Document, reason: str) -> DocumentError:

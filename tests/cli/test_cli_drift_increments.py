@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from smp.cli._drift_pairs import Parts
+from smp.cli._drift_parquet import ParquetBatch
 from smp.cli._drift_parsing import RecordReader
 from smp.cli._drift_records import Record
 from tests.support.command import Ran, run
@@ -265,3 +266,48 @@ def test_of_a_large_file_what_has_changed_is_parsed(
     third = drift("--state", "state.db")
     assert len(parsed) < 20
     assert rows_of(third) == rows_of(drift())
+
+
+def write_tables(changed: frozenset[int] = frozenset(), shift: int = 0) -> None:
+    """Write both sides as tables of groups of 64 rows."""
+    for side in ("want", "live"):
+        Path(side, "eu-1").mkdir(parents=True, exist_ok=True)
+        values = ["changed" if number in changed else "1" for number in range(300)]
+        objects = [
+            json.dumps(config_map(f"n-{number}", value if side == "live" else "1"))
+            for number, value in enumerate(values)
+        ]
+        extra = [
+            json.dumps(config_map(f"new-{number}", "1")) for number in range(shift)
+        ]
+        table = pa.table({"object": [*extra, *objects]})
+        pq.write_table(table, Path(side, "eu-1", "all.parquet"), row_group_size=64)
+
+
+def test_of_a_table_the_groups_that_have_changed_are_decoded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_tables()
+    decoded: list[int] = []
+    rows = ParquetBatch.rows
+
+    def counted(batch: ParquetBatch) -> Iterator[dict[str, Any]]:
+        decoded.append(batch.count)
+        return rows(batch)
+
+    monkeypatch.setattr(ParquetBatch, "rows", counted)
+    drift("--state", "state.db")
+    assert sum(decoded) == 600
+    decoded.clear()
+    write_tables(frozenset({100}))
+    found = rows_of(drift("--state", "state.db"))
+    # The group in which it is: once for what it is now, and then on both sides for all
+    # that may be pairs with it.
+    assert decoded[0] == 64
+    assert sum(decoded) <= 64 * 5
+    decoded.clear()
+    assert found == rows_of(drift())
+    # Rows at other places are known by their content.
+    write_tables(frozenset({100}), shift=2)
+    assert rows_of(drift("--state", "state.db")) == rows_of(drift())
