@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+from smp._values.values import JSON
 from smp.cli._inputs import Inputs
 from smp.cli._object_outcomes import ObjectOutcome, request_record
 from smp.cli._options import CommandSettings
@@ -67,15 +69,20 @@ def object_layout(
     match settings.output:
         case "yaml" | "kyaml" as output:
             return Layout(
-                lambda outcome: yaml_text("", outcome.after, output),
+                _unless_removed(lambda value: yaml_text("", value, output)),
                 separator=YAML_SEPARATORS[output],
             )
         case "json":
-            return Layout(lambda outcome: dump_json(outcome.after) + "\n")
+            return Layout(_unless_removed(lambda value: dump_json(value) + "\n"))
         case "requests":
             return _REQUESTS
         case output:
             return _patch_layout(output)
+
+
+def _unless_removed(text_of: Callable[[JSON], str]) -> Callable[[ObjectOutcome], str]:
+    """Make what prints the object of an outcome; none where there is none any more."""
+    return lambda outcome: "" if outcome.removes else text_of(outcome.after)
 
 
 def _patches(output: str) -> Layout[ObjectOutcome]:

@@ -9,10 +9,11 @@ import msgspec
 
 from smp import merge_patch
 from smp._strategic import apply_patch, is_directive
-from smp._values.values import JSON, as_object, as_text, type_name
+from smp._values.values import JSON, as_object, type_name
 from smp.cli._commands import Command, CommandOption, switch
 from smp.cli._errors import CommandFailure, UsageError
 from smp.cli._formats import object_layout
+from smp.cli._identity import ObjectIdentity, identity_of
 from smp.cli._inputs import Inputs
 from smp.cli._live import in_place_of
 from smp.cli._object_outcomes import ObjectOutcome
@@ -164,34 +165,33 @@ COMMAND: Final[Command] = declare(
 )
 
 
-def _other_object(patch: JSON, target: JSON) -> str:
-    """Return the kind and the name of a patch that names another object than this.
+def _names_another(named: ObjectIdentity, found: ObjectIdentity) -> bool:
+    """Tell whether a patch names another object; what it leaves out is any.
 
-    kustomize takes them for the target of the patch (Go: kyaml, resid.ResId); a server
-    would refuse to change them.
+    kustomize takes the names for the target of the patch (Go: kyaml, ResId.Equals); a
+    server would refuse to change them.
     """
-    patch_members, members = as_object(patch), as_object(target)
-    kind = as_text(patch_members.get("kind"))
-    name = as_text(as_object(patch_members.get("metadata")).get("name"))
-    former = as_text(as_object(members.get("metadata")).get("name"))
-    is_other_kind = kind not in ("", as_text(members.get("kind")))
-    is_other_name = "" not in (name, former) and name != former
-    return f"{kind} {name}".strip() if is_other_kind or is_other_name else ""
+    if named.kind not in ("", found.kind):
+        return True
+    if "" not in (named.name, found.name) and named.name != found.name:
+        return True
+    if not named.kind or not named.name:
+        # It changes a field that it has beside others.
+        return False
+    is_other_version = named.api_version not in ("", found.api_version)
+    return is_other_version or named.namespace not in ("", found.namespace or "default")
 
 
 def _require_target(patch: Document, entries: list[Entry]) -> None:
     """Raise Failure where a patch names no object, or none of those that there are."""
-    metadata = as_object(as_object(patch.value).get("metadata"))
-    kind = as_text(as_object(patch.value).get("kind"))
-    name = as_text(metadata.get("name"))
-    found = [(entry.identity.kind, entry.identity.name) for entry in entries]
-    if not kind or not name or (kind, name) not in found:
-        named = f"{kind} {name}".strip() or "no object"
-        error = PatchError(
-            f"the patch names {named}, which is not among the objects",
-            code="no-target",
-        )
-        raise CommandFailure(error, patch)
+    named = identity_of(as_object(patch.value))
+    problem = ""
+    if not named.kind or not named.name:
+        problem = "--target needs a patch with the kind and the name of an object"
+    elif all(_names_another(named, entry.identity) for entry in entries):
+        problem = f"the patch names {named.label}, which is not among the objects"
+    if problem:
+        raise CommandFailure(PatchError(problem, code="no-target"), patch)
 
 
 def _require_lists(patch: Document, merge_keys: tuple[tuple[str, str], ...]) -> None:
@@ -241,6 +241,9 @@ class PatchCommand(msgspec.Struct, frozen=True):
         target = self.inputs.load_document(row.entry)
         patched = self._apply(target, row.entry.label)
         before, after = target.value, patched.value
+        if self.is_for_target and after == {}:
+            # kustomize leaves out what a patch deletes (Go: $patch: delete).
+            after = None
         # The other formats print the object, which has to keep its values.
         if (
             self.settings.is_for_a_reader
@@ -263,13 +266,14 @@ class PatchCommand(msgspec.Struct, frozen=True):
     def _apply(self, target: Document, label: str) -> Patched:
         """Apply the patch. An error names the document that has to be corrected."""
         patch = self.document.value
-        named = _other_object(patch, target.value)
-        if named and self.is_for_target:
+        named = identity_of(as_object(patch))
+        is_other = _names_another(named, identity_of(as_object(target.value)))
+        if is_other and self.is_for_target:
             # kustomize prints the other objects as they are.
             return Patched(target.value)
-        if named:
+        if is_other:
             error = PatchError(
-                f"the patch is of another object: {named}",
+                f"the patch is of another object: {named.label}",
                 code="other-object",
                 hint="--target applies it to the object that it names; leave out its "
                 "kind and name to patch this one",

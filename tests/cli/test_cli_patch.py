@@ -246,6 +246,20 @@ def test_a_patch_of_another_object_is_refused_or_goes_to_its_target() -> None:
     nothing = run("patch", "two.yaml", "-p", patch.replace("b}", "c}"), "--target")
     assert (nothing.exit_code, nothing.stdout) == (2, "")
     assert "the patch names ConfigMap c, which is not among" in nothing.stderr
+    # Go: kyaml, ResId.Equals, of the version and the namespace too.
+    for other in ("apiVersion: v2, ", "metadata: {name: b, namespace: other}, "):
+        wrong = patch.replace("metadata: {name: b}, ", "") if "meta" in other else patch
+        nothing = run("patch", "two.yaml", "-p", "{" + other + wrong[1:], "--target")
+        assert (nothing.exit_code, nothing.stdout) == (2, ""), other
+    nameless = run("patch", "two.yaml", "-p", "{data: {x: '1'}}", "--target")
+    assert "--target needs a patch with the kind and the name" in nameless.stderr
+    # kustomize leaves out what a patch deletes.
+    deleting = "{kind: ConfigMap, metadata: {name: b}, $patch: delete}"
+    for output in ("yaml", "json"):
+        ran = run("patch", "two.yaml", "-p", deleting, "--target", "-o", output)
+        left: Any
+        [left] = values(ran.stdout)
+        assert left["metadata"] == {"name": "a"}
 
 
 ROUTE: Final = {
