@@ -218,6 +218,10 @@ class RecordReader:
         except SmpError as error:
             self._fail(_located(error, chunk), cluster, chunk.data)
             return
+        if chunk.data.strip() == b"null":
+            # Empty documents are none; a dump that says null has lost something.
+            document = Document(None, chunk.source, chunk.line)
+            self._set_aside(document, NOT_AN_OBJECT, cluster)
         number = 0
         # kubectl replaces a list of objects by its items.
         for document in documents:

@@ -43,12 +43,12 @@ from smp.cli._drift_reading import (
 )
 from smp.cli._drift_records import FilePart, Granule, Record, SideFile
 from smp.cli._drift_telling import RunNotices
-from smp.cli._errors import UsageError
+from smp.cli._errors import UsageError, printable
 from smp.cli._inputs import STDIN
 from smp.cli._live import CLUSTER, is_cluster
 from smp.cli._options import CommandSettings, Schemas
 from smp.cli._workers import WorkerPool
-from smp.errors import SmpError
+from smp.errors import DocumentError, SmpError
 from smp.schema.catalog import Catalog
 
 if TYPE_CHECKING:
@@ -227,13 +227,22 @@ class FleetReader:
     def _files(
         self, sides: DriftSides, path: str, *, is_desired: bool
     ) -> list[SideFile]:
-        return side_files(
+        """List the files of a path. Raises DocumentError."""
+        found = side_files(
             self._inputs,
             path,
             sides.cluster,
             by_folder=sides.by_folder,
             is_desired=is_desired,
         )
+        for file in found:
+            if not _is_text(file):
+                # Rows have the names of files, and so has the state.
+                reason = "the name of the file is not Unicode text"
+                error = DocumentError(reason, code="unreadable", source=file.path)
+                self._notices.fail(error)
+                self._gaps.add("", printable(str(error)), is_desired=is_desired)
+        return [file for file in found if _is_text(file)]
 
     def _manifests(self, files: Iterable[SideFile]) -> Iterator[Record]:
         for file in files:
@@ -423,6 +432,14 @@ class FleetReader:
         self._notices.tell(result.problems, result.skipped)
         for found in (result.gaps, result.problems, result.skipped):
             found.clear()
+
+
+def _is_text(file: SideFile) -> bool:
+    try:
+        file.path.encode()
+    except UnicodeError:
+        return False
+    return True
 
 
 def compare_parts(workers: WorkerPool[DriftWorker]) -> Generator[Found, None, None]:

@@ -371,10 +371,12 @@ class DriftState:
 
     def findings(self) -> Iterator[DriftRow]:
         """Yield the rows of the last run in the order in which it found them."""
-        query = "SELECT row FROM findings WHERE run = ? ORDER BY number"
+        query = "SELECT since, row FROM findings WHERE run = ? ORDER BY number"
         with self._checked():
             found = self._file.execute(query, (self.last,))
-        for (text,) in found:
+        for since, text in found:
+            if not isinstance(since, str):
+                raise self._error("a finding has no time")
             yield self._decoded(text)
 
     def close(self) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import shutil
+import sys
 from collections.abc import Callable, Iterable
 from io import BytesIO
 from pathlib import Path
@@ -106,6 +108,7 @@ DAMAGES: dict[str, tuple[str, Callable[[], bytes]]] = {
     "lines cut in the first": ("live.ndjson", lambda: LINES[:20]),
     "a list that is cut": ("live.json", lambda: JSON_LIST[:-40]),
     "nothing of a list": ("live.json", lambda: b""),
+    "null": ("live.json", lambda: b" null\n"),
     "no lines": ("live.ndjson", lambda: b""),
     "gzip that ends early": ("live.ndjson.gz", lambda: gzip.compress(LINES)[:-9]),
     "nothing of gzip": ("live.ndjson.gz", lambda: b""),
@@ -280,6 +283,19 @@ def test_nothing_is_missing_behind_what_cannot_be_read() -> None:
         }
         failures += [f"{name}: {check}" for check, holds in checks.items() if not holds]
     assert failures == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes on Linux")
+@pytest.mark.usefixtures("folders")
+def test_a_file_whose_name_is_no_text_is_an_error_with_its_place() -> None:
+    Path("live/eu-2", os.fsdecode(b"\xff.ndjson")).write_bytes(LINES)
+    for options in ((), ("--state", "state.db"), ("--state", "state.db")):
+        ran = drift(*SIDES, *options)
+        assert ran.exit_code == 3
+        assert "live/eu-2/\\udcff.ndjson" in ran.stderr
+        found = verdicts(ran)
+        assert {found[f"eu-1/{each}"] for each in NAMES} == {"same"}
+        assert {found[f"eu-2/{each}"] for each in NAMES} == {"unreadable"}
 
 
 @pytest.mark.usefixtures("folders")

@@ -270,6 +270,11 @@ def overwrite(data: bytes, place: float) -> Callable[[Path], None]:
     return change
 
 
+def without_times(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as file, file:
+        file.execute("UPDATE findings SET since = NULL")
+
+
 def test_a_file_that_is_no_state_or_was_damaged_is_an_error_and_stays() -> None:
     whole = Path(STATE).read_bytes()
     damages: dict[str, Callable[[Path], object]] = {
@@ -279,6 +284,7 @@ def test_a_file_that_is_no_state_or_was_damaged_is_an_error_and_stays() -> None:
         "head": overwrite(b"x" * 100, 0.0),
         "page": overwrite(b"\xff" * 4096, 0.4),
         "end": overwrite(b"\xff" * 4096, 0.8),
+        "time": without_times,
     }
     failures: dict[str, object] = {}
     for name, damage in damages.items():
