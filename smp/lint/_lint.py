@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from smp import custom_resources
 from smp._storage.defaults import with_defaults
 from smp._storage.enums import validate_enums
+from smp._storage.typed_storage import find_decoding_problem
 from smp._storage.update import STOCK_PROFILE, drop_status, predict_refusals
 from smp._strategic import DELETE, is_directive
 from smp._values.last_applied import last_applied_configuration
@@ -152,6 +153,10 @@ def _lint_manifest(value: JSONObject, schema: Schema) -> Iterator[Hazard]:
         for violation in predict_refusals(None, value, schema, profile=STOCK_PROFILE):
             if violation.path not in refused:
                 yield _make_finding(violation)
+        # Go: Time.UnmarshalJSON; what else is no text of its type has a finding.
+        problem = "" if schema.is_custom else find_decoding_problem(value, schema)
+        if problem.startswith("parsing time"):
+            yield finding("invalid-value", Path(), "manifest", message=problem)
     for hazard in find_hazards(None, value, None, schema):
         # A server takes the object itself: only client-side apply is refused.
         if hazard.code == "oversized-last-applied":

@@ -477,3 +477,12 @@ def test_findings_name_the_elements_of_keyed_lists_and_the_others_by_index() -> 
         f"{spec}[name=b].ports[containerPort=0].containerPort",
         f"{spec}[name=app].volumeMounts[mountPath=/a].name",
     ]
+
+
+def test_a_time_that_a_server_cannot_read_is_an_error() -> None:
+    # As kube-apiserver 1.36.3 answers it.
+    text = 'parsing time "soon" as "2006-01-02T15:04:05Z07:00": cannot parse "soon"'
+    Path("a.yaml").write_text(CONFIG_MAP.replace("a}", "a, creationTimestamp: soon}"))
+    ran = run("lint", "a.yaml")
+    assert ran.exit_code == 1
+    assert f'an API server refuses it: {text} as "2006"' in ran.stdout
