@@ -10,6 +10,7 @@ from smp.validation._content_checks import (
     json_secret,
 )
 from smp.validation._job_checks import (
+    check_finished,
     exit_codes,
     failure_rules,
     success_rules,
@@ -47,7 +48,7 @@ from smp.validation._pod_checks import (
     resource_field,
     same_host_ports,
     sleeps,
-    unique_init_names,
+    unique_beside,
     unique_mount_paths,
 )
 from smp.validation._quantity_checks import (
@@ -139,6 +140,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "expression-values": expression_values,
     "failure-rules": failure_rules,
     "finalizers": valid_finalizers,
+    "finished": check_finished,
     "forbidden": forbidden,
     "format": text_format,
     "greater": greater,
@@ -208,7 +210,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "supported": supported,
     "typed-addresses": check_typed_addresses,
     "unique": unique,
-    "unique-init-names": unique_init_names,
+    "unique-beside": unique_beside,
     "unique-mount-paths": unique_mount_paths,
     "unique-ports": unique_ports,
     "unique-together": unique_together,

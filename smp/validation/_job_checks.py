@@ -11,8 +11,10 @@ import re
 from typing import Final
 
 from smp._values.values import JSON, as_list, as_object, as_text
+from smp.paths import Path
 from smp.validation._judged import Judged, at, elements
 from smp.validation._value_checks import repeated
+from smp.violations import Reason, Violation
 
 # Go: strconv.Atoi, of what may be an index.
 _INDEX: Final = re.compile(r"\+?0*([0-9]{1,18})")
@@ -93,3 +95,47 @@ def _problem_of_indexes(text: str, completions: int) -> str:
                 return f"non-increasing order, previous: {last}, current: {index}"
             last = index
     return ""
+
+
+# Conditions that another one needs, or excludes.
+_NEEDED: Final = {"Failed": "FailureTarget", "Complete": "SuccessCriteriaMet"}
+_EXCLUDED: Final = {"Failed": "Failed=true", "FailureTarget": "FailureTarget=true"}
+
+
+def check_finished(judged: Judged) -> None:
+    """Check the conditions of a Job, and what one that has ended has besides.
+
+    Go: batch validateJobStatus.
+    """
+    status = judged.obj
+    true: set[str] = set()
+    for condition in as_list(status.get("conditions")):
+        if as_object(condition).get("status") == "True":
+            true.add(as_text(as_object(condition).get("type")))
+    problems: list[str] = []
+    is_complete, is_finished = "Complete" in true, bool(true & {"Complete", "Failed"})
+    for other, text in _EXCLUDED.items():
+        if is_complete and other in true:
+            problems.append(f"cannot set Complete=True and {text} conditions")
+    for name, needed in _NEEDED.items():
+        if name in true and needed not in true:
+            problems.append(
+                f"cannot set {name}=True condition without the {needed}=true condition"
+            )
+    for problem in problems:
+        path, message = Path(("conditions",)), f"Invalid value: {problem}"
+        reason: Reason = "FieldValueInvalid"
+        judged.found.append(Violation("invalid-value", path, reason, message))
+    completed = status.get("completionTime")
+    if completed is not None and not is_complete:
+        problem = "cannot set completionTime when there is no Complete=True condition"
+        judged.invalid(completed, problem, "completionTime")
+    if completed is None and is_complete:
+        judged.required(
+            "completionTime is required for Complete jobs", "completionTime"
+        )
+    if is_finished and status.get("active"):
+        problem = "active>0 is invalid for finished job"
+        judged.invalid(status["active"], problem, "active")
+    if is_finished and status.get("startTime") is None:
+        judged.required("startTime is required for finished job", "startTime")

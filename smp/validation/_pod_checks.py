@@ -38,14 +38,15 @@ _KNOWN_TO_CONVERT: Final = (
 _WITH_KEY: Final = re.compile(r"(.*)\['(.*)'\]", re.DOTALL)
 
 
-def unique_init_names(judged: Judged) -> None:
-    """Refuse init containers with the name of another container.
+def unique_beside(judged: Judged) -> None:
+    """Refuse containers with the name of another one, also of the lists it ``reads``.
 
-    Go: core validateInitContainers.
+    Go: core validateInitContainers, validateEphemeralContainers.
     """
     seen: set[str] = set()
-    for container in as_list(judged.obj.get("containers")):
-        seen.add(as_text(as_object(container).get("name")))
+    for member in judged.row.reads:
+        for container in as_list(judged.obj.get(member)):
+            seen.add(as_text(as_object(container).get("name")))
     for index, container in enumerate(elements(judged)):
         name = as_text(container.get("name"))
         if name and name in seen:

@@ -218,6 +218,7 @@ RECORDERS: Final = (
         ONE_SERVER,
         SERVER,
     ),
+    Recorder("session", "servers/session.jsonl.xz", ONE_SERVER, SERVER),
     Recorder(
         "definitions",
         "custom_resources/definitions.jsonl.xz, keyword_types.jsonl",

@@ -50,7 +50,7 @@ def address_of(obj: dict[str, Any]) -> str:
 def causes_of(body: Any) -> list[list[str]]:
     """Return the fields of the causes of an answer with their reasons, each once."""
     causes = (body.get("details") or {}).get("causes") or ()
-    found = {(cause.get("field", ""), cause["reason"]) for cause in causes}
+    found = {(cause.get("field", ""), cause.get("reason", "")) for cause in causes}
     return [[*cause] for cause in sorted(found)]
 
 
