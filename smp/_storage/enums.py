@@ -87,6 +87,9 @@ class EnumInterest(Interest):
 
 # A long list of wrong values would otherwise need a thousand times its own memory.
 _MOST: Final = 10_000
+# Pointers of which a server takes the empty text for none. Go: storage
+# validateReclaimPolicy.
+_UNSET: Final = frozenset({("io.k8s.api.storage.v1.StorageClass", "reclaimPolicy")})
 ENUM_INTEREST: Final = EnumInterest("enums")
 _ENUMS: Final = Interests(ENUM_INTEREST)
 
@@ -115,7 +118,7 @@ class EnumRule(Rule):
             isinstance(type_, ObjectType)
             and isinstance(step, str)
             and type_.declares(step)
-            and not is_pointer(type_, step)
+            and ((type_.name, step) in _UNSET or not is_pointer(type_, step))
         )
         if declared and isinstance(value, str) and not value:
             return
