@@ -67,8 +67,8 @@ def add_enums(
 
     Each enum has its values, and what they mean, which becomes the description of the
     field as an API server publishes it (KEP-2887). The places are those of
-    ``smp.schema.catalog.read_published_enums``. A place that no schema has is skipped, and
-    so is one that has an enum of its own with other values.
+    ``smp.schema.catalog.read_published_enums``. A place that no schema has is skipped,
+    and so is one that has an enum of its own with other values.
     """
     changed = {**schemas}
     for place, meanings in enums.items():
