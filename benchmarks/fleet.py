@@ -1,10 +1,10 @@
 """Pairs a second of ``smp.fleet.compare``, beside the floor: orjson parsing both sides.
 
-``python -m benchmarks.fleet [--pairs 4000] [--docs docs/performance.md]`` measures processor
-time, in turns with that of the floor, and takes the medians of some rounds. Each round
-is about other pairs of one fleet, so that nothing is known that a run over a fleet
-would not know as well. Two fleets have no spec twice. ``smp drift`` is measured over
-the same pairs with one process and with two.
+``python -m benchmarks.fleet [--pairs 4000] [--docs docs/performance.md]`` measures
+processor time, in turns with that of the floor, and takes the medians of some rounds.
+Each round is about other pairs of one fleet, so that nothing is known that a run over a
+fleet would not know as well. Two fleets have no spec twice. ``smp drift`` is measured
+over the same pairs with one process and with two.
 
 With ``SMP_KUBE_APISERVER`` (tests/support/apiserver.py) a kube-apiserver is started,
 and ``--objects`` objects are compared by ``kubectl diff --server-side``, one at a time.
