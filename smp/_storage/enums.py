@@ -16,7 +16,7 @@ from smp._values.values import (
     type_name,
 )
 from smp.errors import SchemaError
-from smp.paths import Path, Step
+from smp.paths import Path, Step, sort_by_path
 from smp.schema.enum_listing import HEADER
 from smp.schema.model import ObjectType, ScalarType, Schema, Type
 from smp.schema.plan import Interest, Interests, plan_of
@@ -29,16 +29,15 @@ from smp.violations import Violation, unsupported
 def validate_enums(
     obj: Any, schema: Schema, *, lenient: bool = False
 ) -> tuple[Violation, ...]:
-    """Return every value that is not in the enum of its field, in the object's order.
+    """Return every value that is not in the enum of its field, by path.
 
     An enum is a closed set, and values compare in their types. ``lenient`` is for
     responses, which may come from a newer server: the same violations, each a warning.
     Not more than 10,000 are returned. Null is absent. So is the empty string of a
     declared field unless the enum has it, for a Go client cannot leave out what has no
     omitempty; as an element, as the value of a map, or where Go has a pointer it is
-    checked. Unknown fields and
-    defaults are not checked. Raises SchemaError where the object reaches a type that
-    the schema refers to and lacks, and DepthError.
+    checked. Unknown fields and defaults are not checked. Raises SchemaError where the
+    object reaches a type that the schema refers to and lacks, and DepthError.
     """
     if not isinstance(obj, dict):
         require_plain(obj)
@@ -47,7 +46,7 @@ def validate_enums(
         return (_make_unsupported(Path(), obj, type_, warning=lenient),)
     rule = EnumRule(ratchet=False, lenient=lenient)
     Walk(plan_of(schema.types, _ENUMS), [rule]).run(ABSENT, obj, type_)
-    return tuple(rule.violations)
+    return sort_by_path(rule.violations)
 
 
 def _allows(type_: ScalarType, value: JSON) -> bool:

@@ -540,6 +540,7 @@ def drop_by_strategy(
 
 def _raise_contradictions(violations: tuple[Violation, ...]) -> None:
     if violations:
+        violations = sort_by_path(violations)
         listing = [str(violation) for violation in violations]
         if len(listing) == 1:
             text = f": {listing[0]}"

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, TypeAlias
 from smp._values.plain import not_an_object, over_json, plain
 from smp._values.values import ABSENT, JSON, JSONObject, as_object, show
 from smp.errors import UnionError
+from smp.paths import sort_by_path
 from smp.schema.model import Schema
 from smp.schema.plan import Interest, Interests, acts_on_unchanged, plan_of
 from smp.schema.walk import Walk
@@ -118,7 +119,7 @@ def validate_unions(
     profile: str = "kep1027",
     ratchet: bool = False,
 ) -> tuple[Violation, ...]:
-    """Return what a server would reject in the unions of a normalized object.
+    """Return what a server would reject in the unions of a normalized object, by path.
 
     With ``ratchet``, what was already wrong in ``old`` for the same reason is
     tolerated, and what ``new`` shares with ``old`` is not looked at. KEP-1027,
@@ -146,7 +147,7 @@ def _violations(
     rule = ValidationRule(ratchet=ratchet)
     walk = Walk(plan_of(schema.types, _VALIDATION[profile]), [rule], whole=not ratchet)
     _run(walk, old, new, schema)
-    return tuple(rule.violations)
+    return sort_by_path(rule.violations)
 
 
 @over_json("the object", "undefaulted", "defaulted")
@@ -183,7 +184,7 @@ def contradictions(desired: JSONObject, schema: Schema) -> tuple[Violation, ...]
     _require_object(desired)
     rule = ValidationRule(ratchet=False)
     _run(Walk(plan_of(schema.types, _DESIRED), [rule]), None, desired, schema)
-    return tuple(rule.violations)
+    return sort_by_path(rule.violations)
 
 
 def _run(walk: Walk, old: JSONObject | None, new: JSONObject, schema: Schema) -> JSON:

@@ -90,6 +90,28 @@ def test_a_comparison_does_not_depend_on_it(triple: Triple, seed: int) -> None:
     assert same(one.aligned, two.aligned)
 
 
+def test_values_and_unions_that_are_refused_do_not_depend_on_it() -> None:
+    source: JSONObject = {
+        "name": "A",
+        "valueFrom": {"secretKeyRef": {}, "configMapKeyRef": {}},
+    }
+    spec: JSONObject = {
+        "containers": [{"name": "c", "imagePullPolicy": "x", "env": [source]}],
+        "volumes": [{"name": "v", "configMap": {}, "secret": {}}],
+        "restartPolicy": "x",
+    }
+    schema = smp.kubernetes().schema("v1", "Pod")
+    answers = []
+    for members in (spec, dict(reversed(spec.items()))):
+        pod: JSONObject = {"spec": members}
+        found = smp.validate_enums(pod, schema) + smp.validate_unions(None, pod, schema)
+        with pytest.raises(smp.UnionError) as caught:
+            smp.three_way_apply(None, pod, {"spec": {}}, schema)
+        answers.append([str(caught.value), *map(str, found)])
+    assert answers[0] == answers[1]
+    assert str(caught.value.path).startswith("spec.containers")
+
+
 def paths_of(comparison: smp.Comparison) -> list[str]:
     paths = [each.path for each in comparison.differences]
     paths += [each.path for each in comparison.set_aside]
