@@ -43,11 +43,10 @@ from smp.cli._live import (
     ignore_unverified,
     is_cluster,
     kind_of,
-    overrides_of,
     read_definitions,
 )
 from smp.cli._options import CommandSettings
-from smp.cluster import ApiError, Cluster
+from smp.cluster import ApiError, Cluster, ConnectionOverrides
 from smp.cluster.connect import Contexts, client_of_context
 from smp.cluster.plan.listing import ListedPage
 from smp.documents import Document
@@ -126,7 +125,7 @@ class ContextClients:
         self._alone: tuple[Any, str] | None = None
         self.names: list[str] = []
         kubeconfig = settings.kubeconfig or None
-        overrides = overrides_of(asdict(settings))
+        overrides = ConnectionOverrides.of_options(asdict(settings))
         if globs or len(live) > 1:
             self._contexts = Contexts(kubeconfig, overrides)
             self.names = self._named(live, globs)

@@ -11,6 +11,7 @@ from smp.cli._inputs import Inputs
 from smp.cli._object_outcomes import ObjectOutcome, request_record
 from smp.cli._options import CommandSettings
 from smp.cli._outputs import YAML_SEPARATORS, yaml_text
+from smp.cli._report import reader_layout
 from smp.documents import dump_json
 from smp.reports import Layout
 
@@ -30,9 +31,7 @@ def layout_of(
 
         return _reports.layout_of_causes(settings.report_format, inputs, title)
     if settings.is_for_a_reader:
-        from smp.cli import _report  # noqa: PLC0415  # 7 ms, of difflib
-
-        return _report.reader_layout(settings, only_changed=only_changed)
+        return reader_layout(settings, only_changed=only_changed)
     return None
 
 

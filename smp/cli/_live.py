@@ -23,7 +23,6 @@ from smp.schema.catalog import kubernetes
 
 if TYPE_CHECKING:
     from smp.cluster import Cluster
-    from smp.cluster.connect import ConnectionOverrides
 
 
 def connect(asked: Mapping[str, Any], context: str = "", **keywords: Any) -> Cluster:
@@ -31,23 +30,16 @@ def connect(asked: Mapping[str, Any], context: str = "", **keywords: Any) -> Clu
 
     Raises ConfigurationError.
     """
-    from smp.cluster import Cluster  # noqa: PLC0415  # 150 ms; most runs read files
+    # 150 ms; most runs read files.
+    from smp.cluster import Cluster, ConnectionOverrides  # noqa: PLC0415
 
     ignore_unverified()
     return Cluster.connect(
         context or asked["context"] or None,
         kubeconfig=asked["kubeconfig"] or None,
-        overrides=overrides_of(asked),
+        overrides=ConnectionOverrides.of_options(asked),
         **keywords,
     )
-
-
-def overrides_of(asked: Mapping[str, Any]) -> ConnectionOverrides:
-    """Return what options say in place of the configuration of kubectl."""
-    from smp.cluster.connect import ConnectionOverrides  # noqa: PLC0415  # as above
-
-    names = ConnectionOverrides.__struct_fields__
-    return ConnectionOverrides(**{name: asked[name] for name in names})
 
 
 def ignore_unverified() -> None:

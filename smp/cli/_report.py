@@ -7,7 +7,6 @@ on a line; ``-o unified`` compares both objects as YAML.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from difflib import unified_diff
 from typing import TYPE_CHECKING, Final
 
 from smp._values.codec import sort_members
@@ -242,6 +241,8 @@ def _printable_lines(text: str) -> list[str]:
 
 
 def _unify(old: list[str], new: list[str], context: int) -> list[str]:
+    from difflib import unified_diff  # noqa: PLC0415  # 7 ms; few values are texts
+
     # The first two lines name the files.
     return [*unified_diff(old, new, lineterm="", n=context)][2:]
 

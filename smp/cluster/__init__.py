@@ -8,7 +8,7 @@ request over a client), ``connect`` (the configuration of kubectl), ``documents`
 
 from smp.cluster._apply_object import apply_object
 from smp.cluster._cluster import AsyncCluster, Cluster
-from smp.cluster.connect import ConfigurationError
+from smp.cluster.connect import ConfigurationError, ConnectionOverrides
 from smp.cluster.plan.apply import Run, RunError
 from smp.cluster.plan.applysets import ApplySetError, ApplySetState
 from smp.cluster.plan.failures import (
@@ -34,6 +34,7 @@ __all__ = [
     "BrokenConnectionError",
     "Cluster",
     "ConfigurationError",
+    "ConnectionOverrides",
     "Difference",
     "NoKindMatchError",
     "NotInTimeError",

@@ -7,6 +7,7 @@ tokens and proxies. Without a configuration, that of a Pod is taken.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,11 @@ class ConnectionOverrides(msgspec.Struct, frozen=True):
     as_group: tuple[str, ...] = ()
     insecure: bool = False
     request_timeout: float = 0
+
+    @classmethod
+    def of_options(cls, options: Mapping[str, Any]) -> ConnectionOverrides:
+        """Take from the options of a command those that have the names of members."""
+        return cls(**{name: options[name] for name in cls.__struct_fields__})
 
     def client_of(self, configuration: Any) -> Any:
         """Return a client of the official package by a configuration of it."""
