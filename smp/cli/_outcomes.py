@@ -112,7 +112,7 @@ class ObjectOperation(msgspec.Struct, frozen=True):
         kept = drop_status(created.object, new, lenient)
         is_kept = kept is created.object
         unmet = () if is_kept else (ApplyWarning(UNMET, Path(("status",)), _UNMET),)
-        after, found = self._receive(kept, None, created.violations)
+        after, found, _ = self._receive(kept, None, created.violations)
         return ObjectOutcome(
             identity=self.entry.identity,
             place=self.entry.place,
@@ -144,7 +144,7 @@ class ObjectOperation(msgspec.Struct, frozen=True):
         # None of these is an error: kubectl would send the patch, and a server may
         # differ in version or configuration from the bundled schema.
         stored = self._fill_in(result.object, versions.live)
-        after, found = self._receive(stored, versions.live, result.violations)
+        after, found, dropped = self._receive(stored, versions.live, result.violations)
         unmet = [ApplyWarning(UNMET, path, _UNMET) for path in result.unmet]
         return ObjectOutcome(
             identity=self.entry.identity,
@@ -158,7 +158,11 @@ class ObjectOperation(msgspec.Struct, frozen=True):
             kubectl_patch=result.kubectl_patch,
             notes=(*notes, *change_notes(result.changes, self.settings)),
             warned=sort_by_path((*result.warnings, *found, *unmet)),
-            causes=self._causes(versions, shows, overwrite=overwrite),
+            causes=tuple(
+                cause
+                for cause in self._causes(versions, shows, overwrite=overwrite)
+                if not _is_below(cause.path, dropped)
+            ),
             hazards=hazards,
             last_applied=versions.last_applied,
             configuration=versions.modified,
@@ -239,8 +243,8 @@ class ObjectOperation(msgspec.Struct, frozen=True):
         new: JSONObject,
         old: JSONObject | None,
         violations: tuple[Violation, ...],
-    ) -> tuple[JSONObject, list[Finding]]:
-        """Return an object as a server decodes it, and what it says of that.
+    ) -> tuple[JSONObject, list[Finding], tuple[Path, ...]]:
+        """Return an object as a server decodes it, what it says, and what it drops.
 
         ``violations`` are known already. Raises DocumentError where validation is
         strict. KEP-2885, server-side field validation.
@@ -256,7 +260,9 @@ class ObjectOperation(msgspec.Struct, frozen=True):
         if settings.defaults:
             obj = as_stored(obj, old, schema, profile=settings.profile)
         told = _findings_of_decoding(found, wrong, settings)
-        return obj, [*told, *map(refusal_of, violations)]
+        is_kept = settings.validate == "keep"
+        dropped = () if is_kept else found.unknown_fields
+        return obj, [*told, *map(refusal_of, violations)], dropped
 
     def _decode(
         self, new: JSONObject, old: JSONObject | None
@@ -292,6 +298,12 @@ def _is_masked_by_kubectl(obj: JSONObject) -> bool:
     # Go: k8s.io/kubectl, pkg/cmd/diff, Masker.
     data = as_object(obj.get("data"))
     return any(as_text(value).startswith("***") for value in data.values())
+
+
+def _is_below(path: Path, above: tuple[Path, ...]) -> bool:
+    """Tell whether a path is one of some others, or goes on from one."""
+    steps = path.by_index.steps
+    return any(steps[: len(each.steps)] == each.steps for each in above)
 
 
 def _findings_of_decoding(

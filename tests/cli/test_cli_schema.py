@@ -147,6 +147,11 @@ def test_one_option_says_what_becomes_of_unknown_fields() -> None:
         assert 'unknown field "datta" (a server drops it)' in told["warn"].stdout
         assert [ran.exit_code for ran in told.values()][::3] == [2, 1], command
         assert "unknown field" not in told["ignore"].output + told["keep"].output
+    # What a server drops is not set by the manifest.
+    explain = ("explain", "-f", "b.yaml", "--live", "a.yaml", "--validate")
+    for value in ("warn", "ignore", "keep"):
+        said = run(*explain, value).stdout
+        assert ("the manifest sets it" in said) is (value == "keep"), value
     widgets()
     ran = run("patch", "before.yaml", "-p", "spec: {more: {a: 2}}", "--crd", "crd.yaml")
     assert "--type merge needs no schema" in ran.stderr
