@@ -9,7 +9,9 @@ over the same pairs with one process and with two.
 With ``SMP_KUBE_APISERVER`` (tests/support/apiserver.py) a kube-apiserver is started,
 and ``--objects`` objects are compared by ``kubectl diff --server-side``, one at a time.
 Where openshift is installed, its ``apply_patch`` is measured over half drifted pairs.
-``--docs`` puts the tables between their marks in a page.
+``--docs`` puts the tables between their marks in a page. With ``--stored`` a fleet is
+measured in place of these whose objects a server has stored: a file of lines with the
+members desired and live.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 
 import smp
-from benchmarks.fleets import Pair, Rates, pairs
+from benchmarks.fleets import Pair, Rates, pairs, stored_pairs
 from benchmarks.report import Section, table, written_into
 from smp._values.values import COMPILED
 from smp.comparison import Rules
@@ -76,6 +78,17 @@ FLEETS: Final = (
 )
 
 
+STORED: Final = (
+    ("as they are", False, Rules()),
+    ("half have a label and a variable with the name of their cluster", True, Rules()),
+    (
+        "the same with a rule about `spec.replicas`",
+        True,
+        Rules.ignoring("spec.replicas"),
+    ),
+)
+
+
 class Measured(NamedTuple):
     """Microseconds of processor time for a pair, ours and the floor, and its bytes."""
 
@@ -114,8 +127,13 @@ def parse(found: list[Pair]) -> None:
 
 def beside_the_floor(fleet: Fleet, count: int) -> Measured:
     """Measure the comparison of a fleet, round by round."""
-    catalog = smp.kubernetes()
     source = pairs(count * (_ROUNDS + 1), rates=fleet.rates, repeats=fleet.repeats)
+    return measure(source, count, fleet.rules)
+
+
+def measure(source: Iterator[Pair], count: int, rules: Rules) -> Measured:
+    """Measure the comparison of some pairs a round, beside the floor."""
+    catalog = smp.kubernetes()
     ours, floor, sizes = [], [], []
     # The first round is for what is loaded and compiled once.
     for number in range(_ROUNDS + 1):
@@ -123,7 +141,7 @@ def beside_the_floor(fleet: Fleet, count: int) -> Measured:
         batch = batch_of(found)
         spent = [
             seconds(partial(parse, found)),
-            seconds(partial(compare, batch, catalog=catalog, rules=fleet.rules)),
+            seconds(partial(compare, batch, catalog=catalog, rules=rules)),
         ]
         if number:
             floor.append(spent[0])
@@ -289,9 +307,18 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--pairs", type=int, default=4_000)
     parser.add_argument("--processes", type=int, default=50_000)
     parser.add_argument("--objects", type=int, default=200)
+    parser.add_argument("--stored", type=Path)
     parser.add_argument("--docs")
     options = parser.parse_args(arguments)
     print("compiled" if COMPILED else "interpreted")
+    if options.stored:
+        lines = options.stored.read_text().splitlines()
+        for name, labelled, rules in STORED:
+            count = options.pairs * (_ROUNDS + 1)
+            found = stored_pairs(lines, count, labelled=labelled)
+            each = measure(found, options.pairs, rules)
+            print(f"{name}: {each.ours:.1f} {each.floor:.1f} {each.ratio:.2f}")
+        return
     speed, measured = speed_section(options.pairs)
     rows = []
     with tempfile.TemporaryDirectory() as folder:

@@ -9,9 +9,9 @@ of the manifests: defaults, uid, managed fields, a status, keys in alphabetical 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -148,6 +148,46 @@ def pairs(
             name,
             _filled(desired, name, uid, cluster),
             _filled(live, name, uid, cluster),
+        )
+
+
+def stored_pairs(
+    lines: Sequence[str], count: int, *, labelled: bool, seed: int = 18
+) -> Iterator[Pair]:
+    """Yield pairs of objects that a server has stored, in 100 clusters; some drift.
+
+    A line has ``desired`` and ``live``. Where they are ``labelled``, half of them have
+    a label, and a variable in their containers, with the name of the cluster.
+    """
+    random = Random(seed)
+    templates: list[tuple[Any, bytes, bytes, bytes]] = []
+    for number, line in enumerate(lines):
+        sides = json.loads(line)
+        for side in sides.values() if labelled and number % 2 else ():
+            side["metadata"].setdefault("labels", {})["cluster"] = _CLUSTER
+            template = side.get("spec", {}).get("template") or {}
+            for container in template.get("spec", {}).get("containers", ()):
+                variable = {"name": "CLUSTER", "value": _CLUSTER}
+                container["env"] = [*(container.get("env") or ()), variable]
+        texts = [compact(sides[side]).encode() for side in ("desired", "live")]
+        sides["desired"]["metadata"].setdefault("labels", {})["drifted"] = "yes"
+        drifted = compact(sides["desired"]).encode()
+        templates.append((sides["live"], texts[0], texts[1], drifted))
+    for _ in range(count):
+        obj, desired, live, drifted = random.choice(templates)
+        group, _, version = obj["apiVersion"].rpartition("/")
+        cluster = f"cluster-{random.randrange(100):03}"
+        metadata = obj["metadata"]
+        wanted = drifted if random.randrange(100) == 0 else desired
+        yield Pair(
+            cluster,
+            group,
+            version,
+            obj["kind"],
+            metadata.get("namespace", ""),
+            metadata["name"],
+            _filled(wanted, "", "", cluster),
+            _filled(live, "", "", cluster),
         )
 
 
