@@ -186,6 +186,7 @@ def supported(judged: Judged) -> None:
     """Support ``values`` only (Go: field.NotSupported).
 
     With ``key`` the value is that of the object in the field, and the cause shows it.
+    Of a list, with ``each``, the cause names the element, or else what is ``reported``.
     The empty value is absent, unless ``_judges_empty`` says otherwise.
     """
     row, value = judged.row, judged.value
@@ -193,8 +194,8 @@ def supported(judged: Judged) -> None:
     if row.each:
         for index, element in enumerate(as_list(value)):
             if element not in values:
-                path = Path((*judged.steps, index))
-                judged.found.append(unsupported(path, element, values))
+                steps = judged.steps if row.reported else (*judged.steps, index)
+                judged.found.append(unsupported(Path(steps), element, values))
         return
     if is_missing(value) and not _judges_empty(judged):
         return
@@ -270,7 +271,10 @@ def port_or_name(judged: Judged) -> None:
 
 
 def unique(judged: Judged) -> None:
-    """Refuse elements that have the same text in ``key``; empty texts do not count."""
+    """Refuse elements that have the same text in ``key``; empty texts do not count.
+
+    With ``each`` the cause names the element, and not its field.
+    """
     row = judged.row
     seen: set[str] = set()
     for index, element in enumerate(elements(judged)):
@@ -278,7 +282,8 @@ def unique(judged: Judged) -> None:
         if not isinstance(name, str) or not name:
             continue
         if name in seen:
-            judged.add("FieldValueDuplicate", "", name, (index, row.key))
+            below: tuple[Step, ...] = (index,) if row.each else (index, row.key)
+            judged.add("FieldValueDuplicate", "", name, below)
         seen.add(name)
 
 

@@ -54,7 +54,7 @@ _MISSED: Final = {
 }
 _MISSED_REVIEW: Final = "'fieldSelector': {'requirements'"
 # Refusals with other causes: of the list, and not of its element, or fewer of them.
-_OTHER_CAUSES: Final = 128
+_OTHER_CAUSES: Final = 119
 
 
 def is_known(about: str) -> bool:
