@@ -6,6 +6,7 @@ The patterns are compiled on use, since most texts have no error.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from math import isinf
 from typing import Final
 
@@ -58,14 +59,22 @@ def number_error(text: Text, start: int, end: int) -> DocumentError:
         number = token[2]
         if not number:
             continue
-        try:
-            int(number)
-        except ValueError:
-            # Either an integer with more digits than Python converts, or a float.
-            if number.lstrip(b"-").isdigit() or isinf(float(number)):
-                place = token.start()
-                break
+        if _is_out_of_range(number):
+            place = token.start()
+            break
     return text.error("invalid-number", "a number is out of range", place, QUOTE_IT)
+
+
+def _is_out_of_range(number: bytes) -> bool:
+    """Tell whether Python does not convert a number, or what begins as one."""
+    try:
+        int(number)
+    except ValueError:
+        # Either an integer with more digits than Python converts, or a float.
+        with suppress(ValueError):
+            return number.lstrip(b"-").isdigit() or isinf(float(number))
+        return True
+    return False
 
 
 def duplicate_key_error(text: Text, start: int, end: int) -> DocumentError:

@@ -40,7 +40,7 @@ class Serving(msgspec.Struct, frozen=True):
     whose version is not served, or does not know a field of the stored object, makes an
     apply fail. ``storage`` is the apiVersion among ``versions`` in which its objects
     are stored. ``kubernetes`` is the version of the server, such as ``1.36.2``. Raises
-    ObjectError (codes not-an-object, not-a-string) for other types of these three.
+    ObjectError (not-an-object, not-a-string, not-a-boolean) for other types.
     """
 
     has_status: bool = True
@@ -56,6 +56,12 @@ class Serving(msgspec.Struct, frozen=True):
                 code="not-an-object",
             )
         require_texts(kubernetes=self.kubernetes, storage=self.storage)
+        for name in ("has_status", "custom"):
+            value = getattr(self, name)
+            if not isinstance(value, bool):
+                raise ObjectError(
+                    f"{name} is a boolean, not {type_name(value)}", code="not-a-boolean"
+                )
 
     def schema_of(self, api_version: str, schema: Schema) -> Schema | None:
         """Return the schema of an entry; None for a version that is not served.

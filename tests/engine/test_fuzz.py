@@ -10,7 +10,14 @@ import pytest
 
 import smp
 from benchmarks.fuzz import run
-from smp import cases, custom_resources, explain, reports
+from smp import (
+    cases,
+    custom_resources,
+    documents,
+    explain,
+    managed_fields,
+    reports,
+)
 from smp._values.values import JSONObject
 from tests.support.hostile import OWN_CALLS, arguments_of, public_functions
 from tests.support.hostile_values import Hostile
@@ -26,6 +33,19 @@ def test_every_public_function_has_a_call() -> None:
         if name not in OWN_CALLS:
             # A parameter that nothing is known to be made for raises TypeError.
             arguments_of(function, Hostile(0))
+
+
+def test_what_begins_as_a_long_number_is_out_of_range() -> None:
+    with pytest.raises(smp.DocumentError) as caught:
+        documents.read_one(f"[{'9' * 5000}---]")
+    assert caught.value.code == "invalid-number"
+
+
+def test_the_serving_of_a_kind_has_booleans() -> None:
+    for wrong in ({"custom": None}, {"has_status": "no"}):
+        with pytest.raises(smp.ObjectError) as caught:
+            managed_fields.Serving(**wrong)
+        assert caught.value.code == "not-a-boolean"
 
 
 def test_a_schema_in_itself_is_too_deep() -> None:

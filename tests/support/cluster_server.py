@@ -188,7 +188,7 @@ class ScriptedServer:
             obj
             for at, obj in self.objects.items()
             if at.startswith(f"{path}/")
-            and obj["metadata"].get("labels", {}).get(name) == value
+            and as_object(obj["metadata"].get("labels")).get(name) == value
         ]
         return Response(200, (), codec.encode({"kind": "List", "items": [*items]}))
 
