@@ -1,54 +1,20 @@
-"""What a server requires of an Event, and what an update through events.k8s.io keeps.
+"""What a server requires of an Event.
 
-What it requires of single texts are rows of validation.json.
-Objects are in the form of the core group, in which events are stored. Go:
-k8s.io/kubernetes, pkg/apis/core/validation/events.go, ValidateEventCreate and
-ValidateEventUpdate.
+What it requires of single texts are rows of validation.json, and what an update through
+events.k8s.io keeps are rows of immutable.json. Objects are in the form of the core group, in which events are stored. Go:
+k8s.io/kubernetes, pkg/apis/core/validation/events.go, ValidateEventCreate.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Final
 
-from msgspec.structs import replace
-
-from smp._values.values import JSON, JSONObject, as_object, as_text, same
+from smp._values.values import JSONObject, as_object, as_text, same
 from smp.paths import Path
 from smp.violations import Violation, invalid, require
 
 _OPEN_NAMESPACES: Final = ("default", "kube-system")
-# As Go prints the internal types.
-_REFERENCE: Final = ("Kind", "Namespace", "Name", "UID", "APIVersion")
-_MEMBERS: Final = {
-    "involvedObject": (*_REFERENCE, "ResourceVersion", "FieldPath"),
-    "related": (*_REFERENCE, "ResourceVersion", "FieldPath"),
-    "source": ("Component", "Host"),
-}
-_ZEROS: Final[JSONObject] = {
-    "count": 0,
-    "eventTime": None,
-    "firstTimestamp": None,
-    "lastTimestamp": None,
-    "related": None,
-}
-# The fields that cannot change, and what those are called in which that differs.
-_IMMUTABLE: Final = {
-    "involvedObject": "",
-    "reason": "",
-    "message": "",
-    "source": "",
-    "firstTimestamp": "",
-    "lastTimestamp": "",
-    "count": "",
-    "type": "",
-    "eventTime": "",
-    "action": "",
-    "related": "",
-    "reportingComponent": "reportingController",
-    "reportingInstance": "",
-}
 
 
 def find_event_violations(
@@ -65,15 +31,6 @@ def find_event_violations(
         yield from _series(as_object(event.get("series")), has="series" in event)
     if old is None:
         yield from _new(event)
-        return
-    for name, reported in _IMMUTABLE.items():
-        value = event.get(name)
-        if not _is_same(value, old.get(name)):
-            path = Path((reported or name,))
-            # Not in the order of their names, as other values are printed.
-            text = json.dumps(_in_go(name, value), separators=(",", ":"))
-            message = f"Invalid value: {text}: field is immutable"
-            yield replace(invalid(path, value, ""), message=message)
 
 
 def _legacy(event: JSONObject) -> Iterator[Violation]:
@@ -107,16 +64,3 @@ def _series(series: JSONObject, *, has: bool) -> Iterator[Violation]:
         yield invalid(Path(("series", "count")), "", "should be at least 2")
     if series.get("lastObservedTime") is None:
         yield require(Path(("series", "lastObservedTime")))
-
-
-def _is_same(value: JSON, former: JSON) -> bool:
-    # Absent and zero are one thing in Go.
-    return same(value, former) or (not value and not former)
-
-
-def _in_go(name: str, value: JSON) -> JSON:
-    """Return a value with all members that its Go type has."""
-    if name not in _MEMBERS or not isinstance(value, dict):
-        return value or _ZEROS.get(name, "")
-    by_name = {each.lower(): member for each, member in value.items()}
-    return {each: by_name.get(each.lower(), "") for each in _MEMBERS[name]}

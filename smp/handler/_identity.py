@@ -266,6 +266,9 @@ def status_details(obj: JSONObject, resource: str = "") -> dict[str, str]:
     plural, _, group = resource.partition(".")
     if api_version:
         group = api_version.rpartition("/")[0]
+    # Events are validated as they are stored, in the core group.
+    if (group, kind) == ("events.k8s.io", "Event"):
+        group = ""
     return {
         "name": as_text(metadata_of(obj).get("name")),
         "group": group,
