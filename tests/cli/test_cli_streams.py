@@ -349,7 +349,9 @@ def test_little_is_imported_before_interrupts_end_the_process() -> None:
     ran = subprocess.run(
         [sys.executable, "-c", listing], capture_output=True, text=True, check=True
     )
-    assert ran.stdout.split() == ["smp", "smp.cli", "smp.cli._entry"]
+    assert ran.stdout.split() == [
+        *("smp", "smp.cli", "smp.cli._entry", "smp.cli._version")
+    ]
 
 
 @pytest.mark.parametrize(
