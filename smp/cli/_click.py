@@ -69,7 +69,7 @@ FOR_EXPERTS: Final = frozenset(
         *("request_timeout", "now"),
         # What is read of a cluster by options of an apply, which diff asks seldom.
         *("diff.server_side", "diff.force_conflicts", "diff.prune", "diff.recursive"),
-        "diff.dry_run",
+        *("apply.dry_run", "diff.dry_run"),
     }
 )
 # The place in the metadata of a context that says that all options are shown.

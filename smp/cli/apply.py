@@ -16,6 +16,7 @@ from smp._values.last_applied import (
     with_last_applied,
 )
 from smp._values.values import JSONObject, as_object
+from smp.cli._cluster_options import DRY_RUN
 from smp.cli._commands import Command, switch
 from smp.cli._errors import UsageError, concerning
 from smp.cli._formats import object_layout
@@ -82,6 +83,7 @@ def run_apply(
     last_paths: tuple[str, ...],
     overwrite: bool,
     settings: CommandSettings,
+    dry_run: str = "client",
     explained: Explained | None = None,
 ) -> int:
     """Print each new object as an API server would store it.
@@ -102,6 +104,7 @@ def run_apply(
     a union, as a change to strategy Recreate, that is an error, and -o requests prints
     what has to be sent: each request with method, path, query, media type and body.
     """
+    del dry_run  # a script of kubectl's may say that nothing is to be written
     _require_options(settings, has_others=bool(last_paths) or not overwrite)
     inputs = settings.open_inputs()
     if not paths and not kustomizations:
@@ -241,6 +244,12 @@ COMMAND: Final[Command] = declare(
         *LIVE_OPTIONS,
         OVERWRITE_OPTION,
         *SERVER_SIDE_OPTIONS,
+        msgspec.structs.replace(
+            DRY_RUN,
+            help="As in kubectl. This command writes nothing in any case.",
+            choices=("client",),
+            default="client",
+        ),
         switch(
             "--defaults",
             "Print what a server stores of built-in kinds: with defaults, without zero "

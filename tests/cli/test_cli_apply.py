@@ -39,6 +39,16 @@ def test_the_object_is_printed_as_a_server_would_store_it() -> None:
     assert summary == "smp: 2 objects: 2 changed"
 
 
+def test_a_dry_run_is_what_it_does_in_any_case() -> None:
+    expected = run(*APPLY)
+    for spelled in ("--dry-run", "--dry-run=client", "--dry-run=true"):
+        assert run(*APPLY, spelled) == expected
+    for spelled in ("--dry-run=server", "--dry-run=none", "--dry-run=false"):
+        ran = run(*APPLY, spelled)
+        assert (ran.exit_code, ran.stdout) == (2, "")
+        assert "Invalid value for '--dry-run'" in ran.stderr
+
+
 def test_a_directive_in_a_new_object_is_an_unknown_field() -> None:
     manifest = config_map(x="1")
     directive = manifest.replace('"data"', '"$patch": "delete", "data"')
