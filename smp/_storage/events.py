@@ -1,8 +1,9 @@
 """What a server requires of an Event.
 
 What it requires of single texts are rows of validation.json, and what an update through
-events.k8s.io keeps are rows of immutable.json. Objects are in the form of the core group, in which events are stored. Go:
-k8s.io/kubernetes, pkg/apis/core/validation/events.go, ValidateEventCreate.
+events.k8s.io keeps are rows of immutable.json. Objects are in the form of the core
+group, in which events are stored. Go: k8s.io/kubernetes,
+pkg/apis/core/validation/events.go, ValidateEventCreate.
 """
 
 from __future__ import annotations

@@ -32,19 +32,18 @@ class FakeEtcd:
     def __init__(self, answer: tuple[int, bytes] | None) -> None:
         self.answer = answer
         self.calls = 0
+        self.ended = asyncio.Event()
 
     async def serve(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
-        if head.startswith(b"GET /version "):
-            self.respond(writer, 200, b"{}")
-            return
         length = int(head.lower().partition(b"content-length: ")[2].split()[0])
         await reader.readexactly(length)
         self.calls += 1
         if self.answer is None:
-            await asyncio.Event().wait()
+            await self.ended.wait()
+            writer.close()
             return
         self.respond(writer, *self.answer)
 
@@ -66,7 +65,9 @@ async def fake_etcd(
     _, port = server.sockets[0].getsockname()
     async with opened_etcd_store(f"etcd://127.0.0.1:{port}", limit=limit) as store:
         yield fake, store
+    fake.ended.set()
     server.close()
+    await asyncio.sleep(0)  # those who wait end
 
 
 # The error of a write and the error of a read, by the answer of the server. The codes
