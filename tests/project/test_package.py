@@ -21,7 +21,7 @@ OBJECT = {
 }
 LATER = """
 base64 click deepdiff difflib importlib.resources jsonpatch jsonpointer
-multiprocessing pathlib shutil smp.cli._report
+multiprocessing pathlib shutil
 smp.schema.sources.openapi tempfile tree_sitter urllib.parse yaml zipfile
 """
 HEAVY = (
