@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 import msgspec
 
 from smp._values.client_models import content_of, time_of
+from smp._values.codec import sort_members
 from smp._values.raw import RawJSON
 from smp._values.stack import require_stack
 from smp._values.values import JSON, JSONArray, JSONObject, NotPlainError, type_name
@@ -43,6 +44,9 @@ def over_json(what: str, *names: str) -> Callable[[Callable[P, R]], Callable[P, 
     ``names`` are the parameters that are JSON: they may be of other types, see above.
     ``what`` names the value in the DepthError that a RecursionError becomes. Other
     arguments that no caller could mean are what ``bounded`` says.
+
+    An operation that fails is done again with the members of objects sorted: which of
+    several errors is raised, and how it prints a value, is no matter of their order.
     """
 
     def decorate(operation: Callable[P, R]) -> Callable[P, R]:
@@ -53,6 +57,11 @@ def over_json(what: str, *names: str) -> Callable[[Callable[P, R]], Callable[P, 
                 return operation(*args, **kwargs)
             except RecursionError:
                 raise too_deep(what) from None
+            except SmpError as error:
+                arguments = _arguments(operation, args, kwargs)
+                if arguments is None:
+                    raise
+                raise _find_first_error(operation, arguments, names, error) from None
             except (AttributeError, NotPlainError, TypeError):
                 check_schema(operation, args, kwargs)
                 # Compiled code raises TypeError for a name that is not a string.
@@ -82,6 +91,26 @@ def _arguments(
         return inspect.signature(operation).bind(*args, **kwargs)
     except TypeError:
         return None
+
+
+def _find_first_error(
+    operation: Callable[..., object],
+    arguments: inspect.BoundArguments,
+    names: tuple[str, ...],
+    error: SmpError,
+) -> SmpError:
+    """Return the error for the arguments with the members of objects sorted."""
+    try:
+        for name in names:
+            value = arguments.arguments.get(name)
+            arguments.arguments[name] = sort_members(value)
+        operation(*arguments.args, **arguments.kwargs)
+    except SmpError as first:
+        return first
+    except (AttributeError, NotPlainError, RecursionError, TypeError):
+        # Of what is not plain, or too deep, the first error is the only one.
+        return error
+    return error
 
 
 def _convert(arguments: dict[str, Any], names: tuple[str, ...]) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import random
+from functools import partial
 from typing import Final
 
 import pytest
@@ -149,6 +150,32 @@ def test_what_an_error_says_does_not_depend_on_it() -> None:
             smp.three_way_apply(None, wanted, live, schema)
         errors.add(str(caught.value))
     assert len(errors) == 1
+
+
+def test_which_error_is_raised_does_not_depend_on_it() -> None:
+    """Elements of two lists lack their patch merge keys; a conflict prints a value."""
+    schema = smp.kubernetes().schema("v1", "Pod")
+    broken: JSONObject = {"containers": [{"image": "a"}], "volumes": [{"emptyDir": {}}]}
+    whole: JSONObject = {"containers": [{"name": "a"}], "volumes": [{"name": "b"}]}
+    labels: list[JSONObject] = [{"x": "1", "y": "2"}, {"x": "3", "y": "4"}]
+    errors: set[str] = set()
+    for names in (sorted, partial(sorted, reverse=True)):
+        spec = {name: broken[name] for name in names(broken)}
+        before: JSONObject = {"spec": whole}
+        with pytest.raises(smp.SmpError) as caught:
+            smp.three_way_apply(None, {"spec": spec}, before, schema)
+        errors.add(str(caught.value))
+        first, second = ({name: each[name] for name in names(each)} for each in labels)
+        with pytest.raises(smp.ConflictError) as conflict:
+            smp.three_way_patch(
+                {"spec": {}},
+                {"spec": {"nodeSelector": first}},
+                {"spec": {"nodeSelector": second}},
+                schema,
+                overwrite=False,
+            )
+        errors.add(str(conflict.value))
+    assert len(errors) == 2, errors
 
 
 def test_an_element_of_an_atomic_list_is_known_by_its_value() -> None:
