@@ -48,24 +48,26 @@ def test_the_server_answers_by_policies_as_a_server() -> None:
     assert not wrong
 
 
-def written(name: str, objects: list[Any]) -> str:
-    Path(name).write_text("\n---\n".join(json.dumps(obj) for obj in objects))
-    return name
+def written(path: Path, objects: list[Any]) -> str:
+    path.write_text("\n---\n".join(json.dumps(obj) for obj in objects))
+    return str(path)
 
 
-def test_lint_finds_what_a_server_refuses_or_says_that_it_is_not_known() -> None:
+def test_lint_finds_what_a_server_refuses_or_says_that_it_is_not_known(
+    tmp_path: Path,
+) -> None:
     wrong, unknown = [], set()
     for policy in policies():
         if policy["name"] in _REFUSED | _OF_REQUESTS:
             continue
         given = [*objects_of(policy), _NAMESPACE, *policy["objects"]]
-        rules = written("policies.json", given)
+        rules = written(tmp_path / "policies.json", given)
         for request, expected in zip(
             policy["requests"], policy["answers"], strict=True
         ):
             if request["method"] != "POST":
                 continue
-            new = written("new.json", [request["object"]])
+            new = written(tmp_path / "new.json", [request["object"]])
             ran = run("lint", new, "--policies", rules, "--as", "manifest")
             if "unknown-to-policy" in ran.stdout:
                 unknown.add(policy["name"])
