@@ -36,6 +36,7 @@ import httpx
 from benchmarks.report import Section, table, written_into
 from benchmarks.server_load import MERGE, OBJECTS, STRATEGIC, deployment, dump
 from tests.support import apiserver, etcd
+from tests.support.certificates import make_certificate
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 PROGRAM: Final = ROOT / "benchmarks" / "load"
@@ -235,14 +236,13 @@ def ours(name: str, tree: Path) -> Iterator[Contender]:
             store = stack.enter_context(etcd.running()).url
         elif name == "SQLite":
             store = f"sqlite:{directory / 'objects.db'}"
-        certificates = etcd.Certificates(directory)
+        certificate, key = make_certificate(directory)
         token = directory / "token"
         token.touch(mode=0o600)
         token.write_text(TOKEN)
         command: list[str | Path] = [
             *(sys.executable, "-m", "smp", "serve", "--port", "0", "--store", store),
-            *("--token-file", token, "--tls-cert", certificates.certificate),
-            *("--tls-key", certificates.key),
+            *("--token-file", token, "--tls-cert", certificate, "--tls-key", key),
         ]
         # An installation has byte code: a first start writes it.
         environment = {**os.environ, "PYTHONPATH": str(tree)}
