@@ -17,6 +17,7 @@ from typing import Any, Final, TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
 from smp._values import names
+from smp._values.ip_addresses import is_link_local_multicast
 from smp._values.quantities import DECIMAL, Quantity, parse_quantity
 from smp._values.values import same, value_keys
 from smp.custom_resources._formats import FORMATS, is_uri
@@ -283,12 +284,6 @@ def _ip_test(name: str) -> Callable[[dict[str, str]], bool]:
     return lambda tagged: bool(getattr(_ip(tagged), name))
 
 
-def _is_link_local_multicast(tagged: dict[str, str]) -> bool:
-    address = _ip(tagged)
-    network = "224.0.0.0/24" if address.version == 4 else "ff02::/16"  # noqa: PLR2004  # IPv4
-    return address in ipaddress.ip_network(network)
-
-
 def _read_cidr(text: str) -> dict[str, str]:
     address, slash, length = text.partition("/")
     # Go: netip.ParsePrefix: a length in decimal, without a leading zero.
@@ -420,7 +415,10 @@ FUNCTIONS: Final[tuple[Function, ...]] = (
     ("family", True, (_M,), _I, lambda tagged: _ip(tagged).version),
     ("isUnspecified", True, (_M,), _B, _ip_test("is_unspecified")),
     ("isLoopback", True, (_M,), _B, _ip_test("is_loopback")),
-    ("isLinkLocalMulticast", True, (_M,), _B, _is_link_local_multicast),
+    (
+        *("isLinkLocalMulticast", True, (_M,), _B),
+        lambda tagged: is_link_local_multicast(_ip(tagged)),
+    ),
     ("isLinkLocalUnicast", True, (_M,), _B, _ip_test("is_link_local")),
     ("isGlobalUnicast", True, (_M,), _B, _is_global_unicast),
     ("cidr", False, (_S,), _M, _read_cidr),

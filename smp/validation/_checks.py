@@ -35,6 +35,7 @@ from smp.validation._network_checks import (
 )
 from smp.validation._pod_checks import (
     check_mounted_volumes,
+    check_one_source,
     claimed_names,
     container_fields,
     container_values,
@@ -174,6 +175,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "not-negative": quantity_not_negative,
     "numeric-port": numeric_port,
     "one-of": one_of,
+    "one-source": check_one_source,
     "one-per-family": one_per_family,
     "operator": check_known_operator,
     "own-namespace": own_namespace,

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from smp._values import names
+from smp._values.ip_addresses import is_link_local_multicast
 from smp.validation._schedules import cron_schedule, time_zone
 
 _STANDARD_FINALIZERS: Final = ("kubernetes", "orphan", "foregroundDeletion")
@@ -50,10 +51,6 @@ _RESOURCES: Final = _CONTAINER_RESOURCES.union(
         "services.nodeports",
         "storage",
     },
-)
-_LOCAL_MULTICAST: Final = (
-    ipaddress.ip_network("224.0.0.0/24"),
-    ipaddress.ip_network("ff02::/16"),
 )
 _LIMIT_TYPES: Final = ("Pod", "Container", "PersistentVolumeClaim")
 _PATH: Final = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
@@ -131,10 +128,14 @@ def ip_address(text: str) -> str:
     parts = [part.lstrip("0") or "0" for part in text.split(".")]
     # Leading zeros count in IPv6 addresses only.
     lenient = text if ":" in text else ".".join(parts)
+    problem = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
     try:
         address = ipaddress.ip_address(lenient)
     except ValueError:
-        return "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+        return problem
+    # Go: netutils.ParseIPSloppy reads no zone.
+    if "%" in text:
+        return problem
     if lenient != text:
         return "must not have leading 0s"
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
@@ -309,7 +310,7 @@ def windows_user(text: str) -> str:
         problem = "runAsUserName cannot contain control characters"
     elif len(parts) > _MOST_PARTS_OF_USERS:
         problem = "runAsUserName cannot contain more than one backslash"
-    elif len(parts) > 1 and len(domain) > _LONGEST_WINDOWS_DOMAIN:
+    elif len(parts) > 1 and len(domain.encode()) > _LONGEST_WINDOWS_DOMAIN:
         problem = f"{of_domain} length must be under 256 characters"
     elif len(parts) > 1 and not (
         _NET_BIOS.fullmatch(domain) or not names.subdomain(domain.lower())
@@ -317,7 +318,7 @@ def windows_user(text: str) -> str:
         problem = f"{of_domain} doesn't match the NetBios nor the DNS format"
     elif not user:
         problem = f"{of_user} cannot be empty"
-    elif len(user) > _LONGEST_WINDOWS_USER:
+    elif len(user.encode()) > _LONGEST_WINDOWS_USER:
         problem = f"{of_user} length must not be longer than 104 characters"
     elif not user.strip(". "):
         problem = f"{of_user} cannot contain only periods or spaces"
@@ -349,7 +350,7 @@ def usual_ip(text: str) -> str:
         return "may not be in the loopback range (127.0.0.0/8, ::1/128)"
     if address.is_link_local:
         return "may not be in the link-local range (169.254.0.0/16, fe80::/10)"
-    if any(address in network for network in _LOCAL_MULTICAST):
+    if is_link_local_multicast(address):
         return "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"
     return ""
 

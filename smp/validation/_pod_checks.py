@@ -16,6 +16,7 @@ from smp._values.values import (
     as_list,
     as_object,
     as_text,
+    same,
 )
 from smp.paths import Key, Path, Step
 from smp.validation._formats import FORMATS
@@ -112,6 +113,22 @@ def same_host_ports(judged: Judged) -> None:
                     at_port,
                     "hostPort",
                 )
+
+
+def check_one_source(judged: Judged) -> None:
+    """Require that the two fields for the source of a claim say the same.
+
+    Go: core ValidatePersistentVolumeClaimSpec.
+    """
+    one, other = judged.obj.get("dataSource"), judged.obj.get("dataSourceRef")
+    if not isinstance(one, dict) or not isinstance(other, dict):
+        return
+    is_same = same(one.get("apiGroup"), other.get("apiGroup"))
+    for member in ("kind", "name"):
+        is_same = is_same and as_text(one.get(member)) == as_text(other.get(member))
+    if not is_same:
+        # Go prints the path of the field, which has no members that are published.
+        judged.invalid({}, "must match dataSourceRef")
 
 
 def check_mounted_volumes(judged: Judged) -> None:

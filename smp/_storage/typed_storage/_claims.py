@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from smp._values.values import ABSENT, JSONObject, as_object, as_text, same
+from smp._values.values import JSONObject, as_object, as_text, same
 
 _OLD: Final = "dataSource"
 _NEW: Final = "dataSourceRef"
@@ -24,22 +24,23 @@ def fill_data_sources(old: JSONObject, new: JSONObject) -> JSONObject:
     spec = as_object(new.get("spec"))
     if _OLD not in spec and _NEW not in spec:
         return new
-    former = as_object(old.get("spec"))
-    filled = dict(spec)
-    if not former.get(_OLD) and not former.get(_NEW):
-        source = as_object(spec.get(_OLD))
-        named = (as_text(source.get("apiGroup")), as_text(source.get("kind")))
-        if named not in _KNOWN:
-            filled.pop(_OLD, None)
+    former, filled = as_object(old.get("spec")), dict(spec)
+    if former.get(_OLD) is None and former.get(_NEW) is None:
         # Sources of other namespaces are a feature that is off.
         if as_object(spec.get(_NEW)).get("namespace"):
-            filled.pop(_NEW, None)
+            del filled[_NEW]
+        asked = as_object(spec.get(_OLD))
+        named = (as_text(asked.get("apiGroup")), as_text(asked.get("kind")))
+        if filled.get(_NEW) is None and named not in _KNOWN:
+            filled.pop(_OLD, None)
     for name, other in ((_OLD, _NEW), (_NEW, _OLD)):
-        source = as_object(filled.get(name))
-        if name in filled and not filled.get(other) and not source.get("namespace"):
+        source = filled.get(name)
+        if not isinstance(source, dict) or filled.get(other) is not None:
+            continue
+        if not source.get("namespace"):
             copied: JSONObject = {}
             for key in ("apiGroup", "kind", "name"):
-                if source.get(key, ABSENT) is not ABSENT:
+                if source.get(key) is not None:
                     copied[key] = source[key]
             filled[other] = copied
     return new if same(filled, spec) else {**new, "spec": filled}
