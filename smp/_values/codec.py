@@ -71,15 +71,6 @@ def decode_object(data: Text) -> JSONObject:
     )
 
 
-def sort_members(value: JSON) -> JSON:
-    """Return a value with the members of each object in the order of their names."""
-    if isinstance(value, dict):
-        return {name: sort_members(value[name]) for name in sorted(value)}
-    if isinstance(value, list):
-        return [sort_members(element) for element in value]
-    return value
-
-
 def encode(value: object) -> bytes:
     """Print a value as compact JSON, keys in their order.
 

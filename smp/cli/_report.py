@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from smp._values.codec import sort_members
 from smp._values.last_applied import LAST_APPLIED
+from smp._values.plain import sort_members
 from smp._values.values import ABSENT, JSON, Absent
 from smp.cli._changes import ValueChange, changes
 from smp.cli._errors import inline, printable

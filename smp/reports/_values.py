@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from smp._values.codec import encode, sort_members
+from smp._values.codec import encode
 from smp._values.findings import Finding
 from smp._values.last_applied import LAST_APPLIED
+from smp._values.plain import sort_members
 from smp._values.values import ABSENT, JSON, Absent
 from smp.documents import dump_yaml
 from smp.errors import SmpError
