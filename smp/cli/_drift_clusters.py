@@ -186,7 +186,7 @@ class LiveFleet:
     """The live objects of the clusters of contexts.
 
     ``definitions`` are those of the custom resources of each cluster, and ``notices``
-    what a reader should know, when all was read.
+    what a reader should know, in no order, when all was read.
     """
 
     def __init__(
@@ -199,7 +199,6 @@ class LiveFleet:
         extra: bool,
     ) -> None:
         self._clients = clients
-        self._names = {*clients.names}
         self._inputs = inputs
         self._gaps = gaps
         self._increment = increment
@@ -244,8 +243,18 @@ class LiveFleet:
                 )
 
     def _define(self, name: str, definitions: ClusterDefinitions) -> None:
-        self.definitions[name] = definitions.found
-        self.notices += definitions.warnings
+        # What else a cluster says of a definition is its own: uid, versions, status.
+        self.definitions[name] = [
+            {
+                "apiVersion": each["apiVersion"],
+                "kind": each["kind"],
+                "metadata": {"name": as_object(each.get("metadata")).get("name")},
+                "spec": each.get("spec"),
+            }
+            for each in definitions.found
+        ]
+        place = "" if self._clients.is_alone else f"{self._clients.label(name)}: "
+        self.notices += [f"warning: {place}{text}" for text in definitions.problems]
 
     def records(self) -> Generator[Record, None, None]:
         """Yield the live objects of all clusters, as they come."""

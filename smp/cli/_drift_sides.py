@@ -200,7 +200,8 @@ class FleetReader:
             ):
                 for is_desired, record in zip((True, False), pair, strict=True):
                     self._add([record], is_desired=is_desired)
-        self._notices.say(fleet.notices)
+        # Clusters answer in any order.
+        self._notices.say(sorted(fleet.notices))
         self._take_definitions(fleet.definitions, schemas)
 
     def _take_definitions(

@@ -131,8 +131,8 @@ def live_objects(
     defined = read_definitions(
         connected, map(kind_of, objects.values()), settings.kubernetes
     )
-    for warning in defined.warnings:
-        report(printable(f"smp: {warning}"))
+    for problem in defined.problems:
+        report(printable(f"smp: warning: {problem}"))
     # One among the manifests is what the cluster will have: the last one counts.
     inputs.definitions[:0] = [_entry_of(found, "") for found in defined.found]
     for number, obj in zip(objects, lives, strict=True):
@@ -153,10 +153,10 @@ def kind_of(obj: JSONObject) -> tuple[str, str]:
 
 
 class ClusterDefinitions(msgspec.Struct, frozen=True):
-    """The definitions of kinds that a cluster has, and what a reader should know."""
+    """The definitions of kinds in a cluster, and why others cannot be read."""
 
     found: list[JSONObject]
-    warnings: list[str]
+    problems: list[str]
 
 
 def read_definitions(
@@ -176,7 +176,7 @@ def read_definitions(
         # A kind that the cluster lacks is told where its objects are read.
         elif found.code != "no-kind-match":
             text = f"{' '.join(place)}: its definition cannot be read: {found}"
-            defined.warnings.append(f"warning: {text}")
+            defined.problems.append(text)
     return defined
 
 

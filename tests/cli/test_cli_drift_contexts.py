@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -11,12 +12,14 @@ from typing import Any
 import pytest
 
 from smp._values.values import JSONObject
+from smp.cli._options import Schemas
 from smp.cluster import Cluster, drive
 from smp.cluster.plan.discovery import DiscoveredResource
 from smp.cluster.plan.exchange import PlannedRequest, Response
 from smp.cluster.plan.listing import listed
 from smp.documents import dump_yaml
-from smp.errors import DocumentError
+from smp.errors import DocumentError, SmpError
+from smp.schema.catalog import Catalog
 from smp.server.settings import Settings
 from smp.testing import KubernetesApi
 from tests.support.command import Ran, run
@@ -151,8 +154,23 @@ def test_each_context_is_a_cluster_and_one_that_fails_is_a_row() -> None:
 
 
 @pytest.mark.slow
-def test_each_cluster_judges_by_its_own_definitions() -> None:
+def test_each_cluster_judges_by_its_own_definitions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The options of a connection are for each context, too."""
+    made: list[int] = []
+    with_definitions = Schemas.catalog_with
+
+    def counted(schemas: Schemas, definitions: list[JSONObject]) -> Catalog:
+        made.append(len(definitions))
+        return with_definitions(schemas, definitions)
+
+    def forbidden(
+        _cluster: Cluster, kinds: Iterable[tuple[str, str]]
+    ) -> dict[tuple[str, str], SmpError]:
+        return {kind: SmpError("no role") for kind in kinds}
+
+    monkeypatch.setattr(Schemas, "catalog_with", counted)
 
     def order(count: int) -> JSONObject:
         return {
@@ -183,6 +201,13 @@ def test_each_cluster_judges_by_its_own_definitions() -> None:
         defined = definition_of("Order", {"v1": spec})
         Cluster.connect("eu", kubeconfig="other").apply([defined]).raise_for_errors()
         ran.append(drift("--contexts", "*", *options))
+        # Two clusters of three have the same definition, and then none.
+        assert made == [1] * 7
+        monkeypatch.setattr(Cluster, "definitions", forbidden)
+        told = drift("--contexts", "*", *options).stderr.splitlines()
+    unread = "example.com/v1 Order: its definition cannot be read: no role"
+    expected = [f"smp: warning: context {name}: {unread}" for name in sorted(most)]
+    assert [line for line in told if "its definition" in line] == expected
     refused = [
         {
             row["cluster"]: "less than or equal to 9" in str(row.get("refusals"))
