@@ -322,6 +322,9 @@ def predict_refusals(
         judged = tuple(custom_resources.find_expression_violations(whole))
     elif (schema.api_version, schema.kind) == ("v1", "Pod") and old is None:
         judged = tuple(find_unmade(whole))
+    # The key of a rule in a definition is all its text, so these have indexes.
+    if (schema.api_version, schema.kind) != _DEFINITION:
+        judged = tuple([_name_elements(each, new, schema) for each in judged])
     # A rule that could not be decided is no refusal, and is told beside these.
     undecided = tuple(each for each in judged if each.warning)
     violations += tuple(each for each in judged if not each.warning)

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from smp._values.values import as_list, as_object
+from smp._values.values import JSON, JSONObject, as_list, as_object
 from smp.custom_resources import _expressions
 from tests.support.command import Ran, process, run
 from tests.support.paths import DOCS, ROOT
+from tests.support.server_definitions import definition_of
 
 SAMPLE = ROOT / "tests" / "data" / "lint" / "sample"
 DEPLOYMENT = """\
@@ -486,3 +487,30 @@ def test_a_time_that_a_server_cannot_read_is_an_error() -> None:
     ran = run("lint", "a.yaml")
     assert ran.exit_code == 1
     assert f'an API server refuses it: {text} as "2006"' in ran.stdout
+
+
+def test_findings_of_a_definition_name_the_elements_of_keyed_lists() -> None:
+    """Also in the values of a map."""
+    size: JSONObject = {"type": "integer", "maximum": 3}
+    properties: JSONObject = {"name": {"type": "string"}, "size": size}
+    keyed: JSONObject = {
+        "type": "array",
+        "items": {"type": "object", "properties": properties, "required": ["name"]},
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["name"],
+    }
+    parts: JSONObject = {"type": "object", "properties": {"parts": keyed}}
+    defined = definition_of(
+        "Order", {"v1": {"type": "object", "additionalProperties": parts}}
+    )
+    elements: JSON = [{"name": "a", "size": 1}, {"name": "b", "size": 9}]
+    obj = {
+        "apiVersion": "example.com/v1",
+        "kind": "Order",
+        "metadata": {"name": "a"},
+        "spec": {"x": {"parts": elements}},
+    }
+    Path("crd.json").write_text(json.dumps(defined))
+    Path("order.json").write_text(json.dumps(obj))
+    ran = run("lint", "order.json", "--crd", "crd.json")
+    assert "value: spec.x.parts[name=b].size: " in ran.stdout
