@@ -257,6 +257,7 @@ def test_health_version_and_metrics(server: Served) -> None:
     server.call("GET", f"{CONFIG_MAPS}/none")
     for path in ("/openapi/v3", "/openapi/v3/api/v1", "/openapi/v3/api", "/nowhere"):
         server.call("GET", path)
+    server.call("GET", "/nowhere/openapi/v3/api")
     answer = server.call("GET", "/metrics")
     assert answer.headers["content-type"].startswith("text/plain; version=")
     families = text_string_to_metric_families(answer.text)
@@ -279,6 +280,13 @@ def test_health_version_and_metrics(server: Served) -> None:
             each.value for each in samples if (each.name, each.labels) == (name, labels)
         ]
         assert found == [1], name
+    absent = [
+        each.value
+        for each in samples
+        if each.name == "apiserver_request_total"
+        and (each.labels["subresource"], each.labels["code"]) == ("openapi/v3/", "404")
+    ]
+    assert absent == [1]
     # As a kube-apiserver 1.36.3 counts them.
     about_none = {
         each.labels["subresource"]: each.value

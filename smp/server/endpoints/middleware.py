@@ -155,7 +155,7 @@ class RequestMiddleware:
             other = scope["method"].lower() if scope["method"] in METHODS else "other"
             # What follows the prefix names a document.
             begin, prefix, _ = scope["path"].partition("/openapi/v3/")
-            labels = (other, "", "", "", _ENDPOINTS.get(prefix or begin, ""))
+            labels = (other, "", "", "", _ENDPOINTS.get(begin or prefix, ""))
         verb = labels[0]
         labels = (_REPORTED.get(verb, verb.upper()), *labels[1:])
         metrics = self._state.metrics
