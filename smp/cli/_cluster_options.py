@@ -19,6 +19,7 @@ from smp.cli._options import (
     OVERWRITE_OPTION,
     SELECTOR_OPTION,
     output_option,
+    profile_option,
     read_duration,
 )
 
@@ -81,12 +82,10 @@ MERGE: Final = (
         metavar="NAME",
     ),
     OVERWRITE_OPTION,
-    CommandOption(
-        "--profile",
-        "Clear what the choice of the manifest excludes (kep1027), or send kubectl's "
-        "patch (validate-only and off).",
-        choices=("kep1027", "validate-only", "off"),
-        default="kep1027",
+    replace(
+        profile_option(),
+        help="Clear what the choice of the manifest excludes, or send kubectl's patch "
+        "(validate-only and off).",
     ),
     replace(
         HAZARDS_OPTION,

@@ -77,6 +77,7 @@ class OptionsFile(msgspec.Struct, frozen=True):
         if not isinstance(value, str):
             reason = f"{name} has {type_name(value)}, where a text belongs: quote it"
             raise self._error(reason)
+        value = option.synonyms.get(value, value)
         if option.kind == "path":
             return os.path.relpath(Path(self.path).parent / value)
         if option.value_of(value) is None:

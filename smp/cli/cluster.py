@@ -305,7 +305,11 @@ COMMAND: Final = CommandGroup(
                 ),
                 replace(
                     VALIDATE_OPTION,
-                    help="Unknown fields: an error, a warning, or nothing.",
+                    help="Unknown fields, which a server drops: an error, a warning, "
+                    "or nothing.",
+                    choices=("strict", "warn", "ignore"),
+                    # What a repository keeps in files, a server does not.
+                    synonyms={**VALIDATE_OPTION.synonyms, "keep": "warn"},
                     default="strict",
                 ),
                 CommandOption(

@@ -104,6 +104,15 @@ def test_what_is_wrong_with_it_is_an_error_with_its_place(repository: Path) -> N
             assert ".smp.yaml" in ran.stderr
 
 
+def test_what_one_command_takes_is_no_error_of_another(repository: Path) -> None:
+    """A cluster keeps no unknown fields, and knows no profile but its own."""
+    for text in ("profile: smd", "validate: keep", "validate: 'true'"):
+        (repository / ".smp.yaml").write_text(f"{text}\n")
+        for command in ("cluster apply", "cluster get", "apply", "diff", "explain"):
+            ran = run(*command.split(), "--help")
+            assert ran.exit_code == 0, (text, command, ran)
+
+
 def test_that_of_the_page_is_understood(repository: Path) -> None:
     page = (DOCS / "command.md").read_text().partition("## An options file")[2]
     (repository / ".smp.yaml").write_text(
