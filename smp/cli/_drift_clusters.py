@@ -127,6 +127,10 @@ class ContextClients:
         kubeconfig = settings.kubeconfig or None
         overrides = ConnectionOverrides.of_options(asdict(settings))
         if globs or len(live) > 1:
+            # Each context would be read at one address, and be the same cluster.
+            if settings.server or settings.context:
+                reason = "'--server' and '--context' are of one cluster, not of several"
+                raise UsageError(reason)
             self._contexts = Contexts(kubeconfig, overrides)
             self.names = self._named(live, globs)
         else:

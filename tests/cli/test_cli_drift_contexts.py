@@ -227,6 +227,8 @@ def test_each_cluster_judges_by_its_own_definitions(
         (("--live", "cluster:a", "--live", "b.json"), "cluster:CONTEXT"),
         (("--live", "cluster", "--live", "cluster:a"), "cluster:CONTEXT"),
         (("--live", "cluster:a", "--live", "cluster:b"), "no context 'b'"),
+        (("--contexts", "*", "--server", NOWHERE), "are of one cluster"),
+        (("--contexts", "*", "--context", "a"), "are of one cluster"),
     ],
 )
 def test_contexts_that_are_not_there_are_said(
