@@ -66,7 +66,7 @@ def is_taken(probe: dict[str, Any]) -> bool:
 
 def test_lint_has_an_error_where_a_server_refuses() -> None:
     catalog = kubernetes("1.36")
-    wrong = []
+    wrong, missed = [], set()
     for probe in probes():
         obj = probe["object"]
         schema = catalog.schema(obj["apiVersion"], obj["kind"])
@@ -74,14 +74,16 @@ def test_lint_has_an_error_where_a_server_refuses() -> None:
         errors = [str(each) for each in found if each.severity == "error"]
         if bool(errors) != (not is_taken(probe)):
             about = probe["about"]
+            missed.add(about)
             if errors or not (is_known(about) or about in _OF_REQUESTS):
                 wrong.append((about, probe["code"], errors))
     assert not wrong
+    assert missed >= _MISSED.keys() | _OF_REQUESTS
 
 
 @pytest.mark.filterwarnings("ignore::smp.testing.KubernetesApiWarning")
 def test_the_server_refuses_what_a_server_refuses() -> None:
-    wrong, other_causes = [], []
+    wrong, other_causes, missed = [], [], set()
     with KubernetesApi() as api:
         client = api.client("httpx")
         for probe in probes():
@@ -89,9 +91,11 @@ def test_the_server_refuses_what_a_server_refuses() -> None:
             answer = client.post(address_of(obj), content=json.dumps(obj))
             body = answer.json()
             if (answer.status_code < 300) != is_taken(probe):
+                missed.add(about)
                 if not is_known(about) and about not in _OF_REQUESTS:
                     wrong.append((about, probe["code"], body.get("message")))
             elif causes_of(body) != probe["causes"]:
                 other_causes.append((about, causes_of(body), probe["causes"]))
     assert not wrong
+    assert missed >= _MISSED.keys()
     assert len(other_causes) <= _OTHER_CAUSES, other_causes
