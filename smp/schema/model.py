@@ -389,6 +389,11 @@ class ObjectType(Type):
         self._unions: tuple[UnionGroup, ...] | None = None
 
     @property
+    def version(self) -> str:
+        """The minor version of Kubernetes that has the type, or empty."""
+        return self._types.version
+
+    @property
     def stored(self) -> Type:
         """The type that a server decodes a value as: itself, RAW, or a named one.
 

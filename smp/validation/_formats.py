@@ -176,6 +176,29 @@ def ip_range(text: str) -> str:
     return ""
 
 
+def sloppy_ip(text: str) -> str:
+    """Check an IP address as servers before Kubernetes 1.36 do.
+
+    They take leading zeros and mapped addresses (Go: netutils.ParseIPSloppy).
+    """
+    problem = ip_address(text)
+    return problem if problem.startswith("must be") else ""
+
+
+def sloppy_range(text: str) -> str:
+    """Check a range as servers before Kubernetes 1.36 do.
+
+    They take bits beyond the prefix as well (Go: netutils.ParseCIDRSloppy).
+    """
+    problem = ip_range(text)
+    return problem if problem.startswith("must be") else ""
+
+
+def padded_sloppy_range(text: str) -> str:
+    """Check a range, around which there may be spaces, as ``sloppy_range`` does."""
+    return sloppy_range(text.strip())
+
+
 def padded_range(text: str) -> str:
     """Check a range, around which there may be spaces (Go: core ValidateService)."""
     return ip_range(text.strip())
@@ -450,6 +473,8 @@ FORMATS: Final[Mapping[str, names.Rule]] = {
     "https-url": https_url,
     "identifier": identifier,
     "ip": ip_address,
+    "legacy-cidr": ip_range,
+    "legacy-ip": ip_address,
     "iscsi": iscsi_name,
     "label-key": names.label_key,
     "label-value": names.label_value,
@@ -460,6 +485,7 @@ FORMATS: Final[Mapping[str, names.Rule]] = {
     "not-reserved": not_reserved,
     "one-line": one_line,
     "padded-cidr": padded_range,
+    "padded-sloppy-cidr": padded_sloppy_range,
     "path-segment": names.path_segment,
     "port-name": port_name,
     "priority-class": priority_class,
@@ -469,9 +495,19 @@ FORMATS: Final[Mapping[str, names.Rule]] = {
     "relative-path": relative_path,
     "resource": resource_name,
     "search-domain": search_domain,
+    "sloppy-cidr": sloppy_range,
+    "sloppy-ip": sloppy_ip,
     "sysctl": sysctl,
     "time-zone": time_zone,
     "usual-ip": usual_ip,
     "webhook-path": webhook_path,
     "windows-user": windows_user,
+}
+# What the formats of older fields were before Kubernetes 1.36 (Go: the feature
+# StrictIPCIDRValidation, IsValidIPForLegacyField and IsValidCIDRForLegacyField).
+STRICT_SINCE: Final = [1, 36]
+FORMER: Final[Mapping[str, str]] = {
+    "legacy-cidr": "sloppy-cidr",
+    "legacy-ip": "sloppy-ip",
+    "padded-cidr": "padded-sloppy-cidr",
 }

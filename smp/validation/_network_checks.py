@@ -16,7 +16,7 @@ from smp._values.values import (
     as_text,
     printed,
 )
-from smp.validation._formats import ip_address
+from smp.validation._formats import FORMATS
 from smp.validation._judged import (
     Judged,
     elements,
@@ -152,7 +152,7 @@ def check_typed_addresses(judged: Judged) -> None:
             if type_ == "FQDN":
                 problem = _problem_of_domain(text)
             elif type_ in _FAMILIES:
-                problem = ip_address(text)
+                problem = FORMATS[judged.row.format](text)
                 is_v6 = ":" in text
                 if not problem and is_v6 != (type_ == "IPv6"):
                     problem = f"must be an {type_} address"

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec.structs import replace
+
 from smp._values.values import ABSENT, JSON, Absent, JSONObject, as_object, same
 from smp.paths import Element, Path, Step
+from smp.schema.bundle import version_number
 from smp.schema.model import ListType, ObjectType, Type
 from smp.schema.plan import Interest, Interests
 from smp.schema.walk import Place, Rule
 from smp.validation._checks import CHECKS, JUDGE_ABSENT, Check
+from smp.validation._formats import FORMER, STRICT_SINCE
 from smp.validation._judged import Judged, at, is_missing
 from smp.validation._table import Scalar, ValidationRow, rows_by_type
 from smp.violations import Violation
@@ -101,6 +105,14 @@ def _is_any(value: JSON | Absent, values: tuple[Scalar, ...]) -> bool:
     return any(same(value, listed) for listed in values)
 
 
+def _in_version(row: ValidationRow, version: str) -> ValidationRow:
+    """Return a row as it is in a minor version of Kubernetes; empty for the newest."""
+    is_older = bool(version) and version_number(version) < STRICT_SINCE
+    if is_older and row.format in FORMER:
+        return replace(row, format=FORMER[row.format])
+    return row
+
+
 class TypeRows:
     """The rows of a type, and the position of each field among them."""
 
@@ -108,7 +120,8 @@ class TypeRows:
         self.asked: list[_Asked] = []
         self.positions: dict[str, int] = {}
         self.top = False
-        for position, row in enumerate(rows):
+        for position, listed in enumerate(rows):
+            row = _in_version(listed, type_.version)
             first = _steps(row.field)[:1]
             for name in first:
                 self.positions.setdefault(name, position)

@@ -16,7 +16,7 @@ from smp._values.values import JSON, JSONObject
 from smp.schema.model import ObjectType, Schema
 from smp.validation import validate_object
 from smp.validation._checks import CHECKS
-from smp.validation._formats import FORMATS
+from smp.validation._formats import FORMATS, FORMER
 from smp.validation._table import ValidationRow, rows_by_type
 from tests.support.paths import ROOT
 from tests.support.rows import each_row
@@ -43,7 +43,8 @@ def test_no_rule_is_there_twice_and_no_check_for_nothing() -> None:
     assert [rule for rule in {*rules} if rules.count(rule) > 1] == []
     rows = [rule for block in TABLE for rule in block["rules"]]
     assert {*CHECKS} <= {row["rule"] for row in rows if "rule" in row}
-    assert {*FORMATS} <= {row["format"] for row in rows if "format" in row}
+    formats = {row["format"] for row in rows if "format" in row}
+    assert {*FORMATS} <= formats | {*FORMER.values()}
 
 
 @each_row("name", sorted(rows_by_type()))
@@ -284,3 +285,22 @@ def test_numbers_beyond_each_integer_of_go_are_judged_at_once() -> None:
     assert "spec.successPolicy.rules[0].succeededIndexes" in {
         str(each.path) for each in validate_object(obj, job)
     }
+
+
+def test_addresses_are_strict_since_the_version_in_which_the_feature_is_on() -> None:
+    """Go: kube_features.go, StrictIPCIDRValidation, which is on since 1.36."""
+    ranges: JSON = ["10.0.0.1/8"]
+    spec: JSONObject = {
+        "ports": [{"port": 80}],
+        "type": "LoadBalancer",
+        "externalIPs": ["010.1.2.3", "::ffff:10.1.2.3"],
+        "loadBalancerSourceRanges": ranges,
+    }
+    head: JSONObject = {"apiVersion": "v1", "kind": "Service"}
+    service: JSONObject = {**head, "metadata": {"name": "a"}, "spec": spec}
+    for version, count in (("1.30", 0), ("1.35", 0), ("1.36", 3), ("1.37", 3)):
+        schema = smp.kubernetes(version).schema_of(service)
+        assert len(validate_object(service, schema)) == count, version
+        # What is no address is none in any version.
+        odd: JSONObject = {**spec, "externalIPs": ["a"], "loadBalancerSourceRanges": []}
+        assert len(validate_object({**service, "spec": odd}, schema)) == 1
