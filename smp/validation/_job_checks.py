@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from smp._values.values import JSON, as_list, as_object, as_text
+from smp._values.values import JSON, as_list, as_object, as_text, same
 from smp.paths import Path
 from smp.validation._judged import Judged, at, elements
 from smp.validation._value_checks import repeated
@@ -105,9 +105,9 @@ _EXCLUDED: Final = {"Failed": "Failed=true", "FailureTarget": "FailureTarget=tru
 def check_finished(judged: Judged) -> None:
     """Check the conditions of a Job, and what one that has ended has besides.
 
-    Go: batch validateJobStatus.
+    Go: batch validateJobStatus; registry job getStatusValidationOptions.
     """
-    status = judged.obj
+    status, spec = as_object(judged.value), as_object(judged.obj.get("spec"))
     true: set[str] = set()
     for condition in as_list(status.get("conditions")):
         if as_object(condition).get("status") == "True":
@@ -123,7 +123,8 @@ def check_finished(judged: Judged) -> None:
                 f"cannot set {name}=True condition without the {needed}=true condition"
             )
     for problem in problems:
-        path, message = Path(("conditions",)), f"Invalid value: {problem}"
+        path = Path((*judged.steps, "conditions"))
+        message = f"Invalid value: {problem}"
         reason: Reason = "FieldValueInvalid"
         judged.found.append(Violation("invalid-value", path, reason, message))
     completed = status.get("completionTime")
@@ -137,5 +138,7 @@ def check_finished(judged: Judged) -> None:
     if is_finished and status.get("active"):
         problem = "active>0 is invalid for finished job"
         judged.invalid(status["active"], problem, "active")
-    if is_finished and status.get("startTime") is None:
+    # A Job that has nothing to do may end while it is suspended.
+    is_idle = spec.get("suspend") is True and same(spec.get("completions"), 0)
+    if is_finished and status.get("startTime") is None and not is_idle:
         judged.required("startTime is required for finished job", "startTime")

@@ -107,10 +107,15 @@ def _is_any(value: JSON | Absent, values: tuple[Scalar, ...]) -> bool:
 
 def _in_version(row: ValidationRow, version: str) -> ValidationRow:
     """Return a row as it is in a minor version of Kubernetes; empty for the newest."""
-    is_older = bool(version) and version_number(version) < STRICT_SINCE
-    if is_older and row.format in FORMER:
+    if row.since and _is_older(version, version_number(row.since)):
+        return replace(row, rule="")
+    if row.format in FORMER and _is_older(version, STRICT_SINCE):
         return replace(row, format=FORMER[row.format])
     return row
+
+
+def _is_older(version: str, than: list[int]) -> bool:
+    return bool(version) and version_number(version) < than
 
 
 class TypeRows:

@@ -24,6 +24,7 @@ change a server drops what depended on them. ``outside`` are beginnings of the n
 types: nothing that these hold is judged by the rule. With ``top`` the object is judged
 only as a member of the whole object: its own metadata, not that of a template. With
 ``core`` the rule is one of kube-apiserver's own kinds, and custom resources have none.
+``since`` is the minor version of Kubernetes in which the feature of the rule is on.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ class ValidationRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     outside: tuple[str, ...] = ()
     top: bool = False
     core: bool = False
+    since: str = ""
     minimum: int | None = None
     maximum: int | None = None
     zero: Literal["", "unset", "judged", "pointer"] = ""

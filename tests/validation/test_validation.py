@@ -304,3 +304,27 @@ def test_addresses_are_strict_since_the_version_in_which_the_feature_is_on() -> 
         # What is no address is none in any version.
         odd: JSONObject = {**spec, "externalIPs": ["a"], "loadBalancerSourceRanges": []}
         assert len(validate_object({**service, "spec": odd}, schema)) == 1
+
+
+def test_a_job_that_has_ended_is_judged_since_its_feature_is_on() -> None:
+    """Go: kube_features.go, JobManagedBy; getStatusValidationOptions of a Job."""
+    conditions: JSON = [
+        {"type": name, "status": "True"} for name in ("SuccessCriteriaMet", "Complete")
+    ]
+    job: JSONObject = {"apiVersion": "batch/v1", "kind": "Job"}
+    status: JSONObject = {
+        "conditions": conditions,
+        "completionTime": "2026-01-01T00:00:00Z",
+    }
+    idle: JSONObject = {"suspend": True, "completions": 0}
+    rows: list[tuple[str, JSONObject, list[str]]] = [
+        ("1.31", {}, []),
+        ("1.32", {}, ["status.startTime"]),
+        ("1.36", {"suspend": True, "completions": 1}, ["status.startTime"]),
+        ("1.36", idle, []),
+    ]
+    for version, spec, expected in rows:
+        schema = smp.kubernetes(version).schema_of(job)
+        found = validate_object({**job, "spec": spec, "status": status}, schema)
+        paths = [str(each.path) for each in found if "status" in str(each.path)]
+        assert paths == expected, (version, spec)
