@@ -23,13 +23,13 @@ from tests.support.recorded_writes import Step, problems_of, steps_of
 # Rows of docs/deviations.md, with the number of steps, or of histories.
 CLASSES: Final = {
     "text in etcd": 8,
-    "texts of schema errors": 3,
+    "texts of schema errors": 2,
     "repeated owners": 1,
     "time of a deletion": 1,
 }
 SIMULATED: Final = {
     "counted templates": 4,
-    "texts of schema errors": 3,
+    "texts of schema errors": 2,
     "untracked no-ops": 1,
     "times of taints": 1,
     "repeated owners": 1,

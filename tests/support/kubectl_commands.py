@@ -35,7 +35,8 @@ _VARIABLE: Final = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement in (
         (r"https?://(127\.0\.0\.1|localhost):\d+", "URL"),
-        (r"eyJ[\w-]+\.[\w-]+\.[\w-]*", "TOKEN"),
+        # That of a ServiceAccount is a JWT, and 32 random bytes here.
+        (r"eyJ[\w-]+\.[\w-]+\.[\w-]*|(?m:^[\w-]{43}$)", "TOKEN"),
         (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "UID"),
         # RFC 3339, as kubectl prints it for people, and as diff does.
         (r"\b20[2-9]\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "TIME"),
