@@ -17,7 +17,7 @@ from smp._storage.update import (
     drop_status,
     normalize_update,
 )
-from smp._strategic import is_directive
+from smp._strategic import identity_of, is_directive
 from smp._values.values import JSON, JSONArray, JSONObject, as_list, as_object, same
 from smp.errors import SmpError
 from smp.schema.model import Field, Schema, Type
@@ -273,13 +273,15 @@ def is_as_asked(base: JSON, modified: JSON, obj: JSON, type_: Type) -> bool:
 
 
 def has_as_asked(base: JSONArray, modified: JSONArray, obj: JSON, field: Field) -> bool:
-    """Tell the same of a merge list."""
-    key = field.merge_key
+    """Tell the same of a merge list; to a server all map keys identify an element."""
     if not isinstance(obj, list):
         return False
 
     def by_key(elements: JSONArray) -> dict[object, JSON]:
-        return {repr(e[key]) if isinstance(e, dict) else repr(e): e for e in elements}
+        return {
+            identity_of(e, field) if isinstance(e, dict) else repr(e): e
+            for e in elements
+        }
 
     last, wanted, there = by_key(base), by_key(modified), by_key(obj)
     if there.keys() & last.keys() - wanted.keys():
