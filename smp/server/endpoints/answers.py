@@ -118,6 +118,9 @@ def respond(
 ) -> Response:
     """Make a response."""
     headers = {"cache-control": "no-cache, private"}
+    # As a server ends it (Go: apimachinery runtime/serializer/json, Serializer.Encode).
+    if content_type == JSON_TYPE and not body.endswith(b"\n"):
+        body += b"\n"
     response = Response(body, code, headers, content_type)
     # Several headers of one name: Response takes a mapping, which cannot have them.
     for value in warning_headers(warnings):
