@@ -57,6 +57,14 @@ def test_a_list_has_its_kind_and_version(filled: Served) -> None:
     assert listed["metadata"] == {"resourceVersion": str(newest)}
 
 
+def test_json_ends_with_a_line_break(filled: Served) -> None:
+    """Go: json.Encoder.Encode, by which a server writes lists, objects and Statuses."""
+    for path in (CONFIG_MAPS, f"{CONFIG_MAPS}/a", f"{CONFIG_MAPS}/missing", "/apis"):
+        content = filled.call("GET", path).content
+        assert content.endswith(b"}\n"), path
+        assert not content.endswith(b"\n\n"), path
+
+
 def test_pages_are_of_one_snapshot_despite_later_writes(filled: Served) -> None:
     page = filled.get(f"{CONFIG_MAPS}?limit=2")
     version = page["metadata"]["resourceVersion"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smp.server.store import Expired, FutureRevisionError, Store, Stored
+from smp.server.store import Expired, FutureRevisionError, Store, Stored, etcd
 from tests.support.stores import forget_history, opened_store, put
 
 pytestmark = pytest.mark.anyio
@@ -26,7 +26,7 @@ async def test_a_list_has_the_keys_with_a_prefix_in_order(store: Store) -> None:
 async def test_pages_add_up_to_the_list(
     store: Store, limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("smp.server.store.etcd._CHUNK", 2)
+    monkeypatch.setattr(etcd, "_CHUNK", 2)
     for key in ("9", *(f"a/{number}" for number in range(6)), "b"):
         await store.create(key, b"1")
     whole = await store.list("a/")
