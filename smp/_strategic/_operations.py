@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -47,6 +47,9 @@ from smp.errors import (
 from smp.paths import Element, Path
 from smp.schema.model import Schema
 
+# The parameters of a three-way patch that are JSON.
+_INPUTS: Final = ("last_applied", "modified", "live")
+
 # The elements of lists by the identity of the list, the merge key and its value.
 ElementsByKey: TypeAlias = "dict[tuple[int, str], dict[ScalarKey, JSON | Absent]]"
 
@@ -70,7 +73,7 @@ class ComputedPatch(msgspec.Struct, frozen=True):
     met: Known
 
 
-@over_json("the object", "original", "modified")
+@over_json("the object", "original", "modified", deciding=("original", "modified"))
 def two_way_patch(
     original: Mapping[str, Any], modified: Mapping[str, Any], schema: Schema
 ) -> dict[str, Any]:
@@ -86,7 +89,7 @@ def two_way_patch(
     return Diff(two_way=True).objects(original, original, modified, schema.type)
 
 
-@over_json("the object", "last_applied", "modified", "live")
+@over_json("the object", *_INPUTS, deciding=_INPUTS)
 def three_way_patch(
     last_applied: Mapping[str, Any] | None,
     modified: Mapping[str, Any],
@@ -158,7 +161,7 @@ def compute_patch(
     return computed
 
 
-@over_json("the object", "original", "patch")
+@over_json("the object", "original", "patch", deciding=("patch",))
 def apply_patch(
     original: Mapping[str, Any], patch: Mapping[str, Any], schema: Schema
 ) -> dict[str, Any]:

@@ -37,15 +37,18 @@ _BOOLEAN: Final = ("ruamel.yaml.scalarbool", "ScalarBoolean")
 _WORD: Final = range(-(1 << 63), 1 << 64)
 
 
-def over_json(what: str, *names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def over_json(
+    what: str, *names: str, deciding: tuple[str, ...] = ()
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Make a decorator for a public operation over JSON values.
 
     ``names`` are the parameters that are JSON: they may be of other types, see above.
     ``what`` names the value in the DepthError that a RecursionError becomes. Other
     arguments that no caller could mean are what ``bounded`` says.
 
-    An operation that fails is done again with the members of objects sorted: which of
-    several errors is raised, and how it prints a value, is no matter of their order.
+    ``deciding`` are those of them whose order of members decides which of several
+    errors is raised, and how it prints a value. The operation that fails is done again
+    with these sorted, so that the error is the same for any order.
     """
 
     def decorate(operation: Callable[P, R]) -> Callable[P, R]:
@@ -57,10 +60,11 @@ def over_json(what: str, *names: str) -> Callable[[Callable[P, R]], Callable[P, 
             except RecursionError:
                 raise too_deep(what) from None
             except SmpError as error:
-                arguments = _arguments(operation, args, kwargs)
+                arguments = _arguments(operation, args, kwargs) if deciding else None
                 if arguments is None:
                     raise
-                raise _find_first_error(operation, arguments, names, error) from None
+                first = _find_first_error(operation, arguments, deciding, error)
+                raise first from None
             except (AttributeError, NotPlainError, TypeError):
                 check_schema(operation, args, kwargs)
                 # Compiled code raises TypeError for a name that is not a string.

@@ -63,7 +63,7 @@ class Comparing:
     ) -> Comparison:
         """Compare two states of an object, for the patch between them."""
         is_dump = not self._all_fields and is_stored(before) != is_stored(after)
-        return self._compared(before, after, schema, is_dump=is_dump, reads=is_dump)
+        return self._compare(before, after, schema, is_dump=is_dump, reads=is_dump)
 
     def of_configuration(
         self,
@@ -77,7 +77,7 @@ class Comparing:
         A configuration does not ask for the fields that it does not have, so these are
         not set aside, unless the last one had them and the patch would prune them.
         """
-        found = self._compared(live, configuration, schema)
+        found = self._compare(live, configuration, schema)
         asked: list[SetAside] = []
         for entry in found.set_aside:
             is_pruned = value_at(last_applied, entry.path) is not ABSENT
@@ -98,11 +98,11 @@ class Comparing:
         ``has_live`` tells that one of them is a live object, and the other one is not.
         """
         normalizes = (has_live and not self._all_fields) or self._normalizes_all
-        return self._compared(
+        return self._compare(
             before, after, schema, reads=normalizes, normalizes=normalizes
         )
 
-    def _compared(
+    def _compare(
         self,
         before: JSONObject,
         after: JSONObject,

@@ -53,7 +53,7 @@ class CommandPolicies:
                 objects += _read_from_cluster(settings, path.partition(":")[2])
             else:
                 found = inputs.documents(path)
-                objects += self._sound(found, inputs)
+                objects += self._find_valid(found, inputs)
         self._policies = ManifestPolicies(objects)
         # Of one that cannot be evaluated it is said why.
         if self._policies.is_empty and not inputs.problems:
@@ -62,7 +62,7 @@ class CommandPolicies:
                 f" {', '.join(settings.policies)}"
             )
 
-    def _sound(
+    def _find_valid(
         self, documents: Iterable[Document], inputs: Inputs
     ) -> Iterator[JSONObject]:
         """Yield what a server would store; a policy that it refuses is a problem.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from smp._values.plain import over_json, require_object, require_object_or_none
 from smp._values.sharing import share_object
@@ -16,8 +16,11 @@ from smp.paths import Path, sort_by_path
 from smp.schema.model import Schema, UnknownFields
 from smp.three_way import ApplyInputs, ThreeWayOptions, apply_inputs
 
+# The parameters of an apply that are JSON.
+_INPUTS: Final = ("last_applied", "modified", "live")
 
-@over_json("the object", "last_applied", "modified", "live")
+
+@over_json("the object", *_INPUTS, deciding=_INPUTS)
 def explain_apply(  # noqa: PLR0913  # those of three_way_apply
     last_applied: Mapping[str, Any] | None,
     modified: Mapping[str, Any],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 
 from smp._values.plain import over_json, require_object, require_object_or_none
 from smp.errors import SmpError
@@ -15,8 +15,11 @@ from smp.three_way._built_in import StrategicApply
 from smp.three_way._phases import ApplyInputs, ApplyResult, ThreeWayOptions
 from smp.unions import profile_named
 
+# The parameters of an apply that are JSON.
+_INPUTS: Final = ("last_applied", "modified", "live")
 
-@over_json("the object", "last_applied", "modified", "live")
+
+@over_json("the object", *_INPUTS, deciding=_INPUTS)
 def three_way_apply(  # noqa: PLR0913  # keyword arguments are options
     last_applied: Mapping[str, Any] | None,
     modified: Mapping[str, Any],
@@ -83,7 +86,7 @@ def apply_inputs(
     return StrategicApply(inputs, schema, options).run()
 
 
-@over_json("the object", "last_applied", "modified", "live")
+@over_json("the object", *_INPUTS)
 def find_hazards(
     last_applied: Mapping[str, Any] | None,
     modified: Mapping[str, Any],
