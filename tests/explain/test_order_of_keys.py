@@ -153,7 +153,9 @@ def test_what_an_error_says_does_not_depend_on_it() -> None:
 
 
 def test_which_error_is_raised_does_not_depend_on_it() -> None:
-    """Elements of two lists lack their patch merge keys; a conflict prints a value."""
+    """Elements of two lists lack their patch merge keys; a conflict prints a value;
+    two fields are unknown.
+    """
     schema = smp.kubernetes().schema("v1", "Pod")
     broken: JSONObject = {"containers": [{"image": "a"}], "volumes": [{"emptyDir": {}}]}
     whole: JSONObject = {"containers": [{"name": "a"}], "volumes": [{"name": "b"}]}
@@ -175,7 +177,12 @@ def test_which_error_is_raised_does_not_depend_on_it() -> None:
                 overwrite=False,
             )
         errors.add(str(conflict.value))
-    assert len(errors) == 2, errors
+        with pytest.raises(smp.ObjectError) as unknown:
+            smp.server_side_apply(
+                before, {"spec": {**first, **whole}}, schema, manager="me"
+            )
+        errors.add(str(unknown.value))
+    assert len(errors) == 3, errors
 
 
 def test_an_element_of_an_atomic_list_is_known_by_its_value() -> None:
