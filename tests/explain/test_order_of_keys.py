@@ -178,10 +178,14 @@ def test_which_error_is_raised_does_not_depend_on_it() -> None:
             )
         errors.add(str(conflict.value))
         with pytest.raises(smp.ObjectError) as unknown:
-            smp.server_side_apply(
-                before, {"spec": {**first, **whole}}, schema, manager="me"
-            )
-        errors.add(str(unknown.value))
+            pod: JSONObject = {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {"name": "a"},
+                "spec": {**first, **whole},
+            }
+            smp.server_side_apply(None, pod, schema, manager="me")
+        errors.add(unknown.value.problem)
     assert len(errors) == 3, errors
 
 
