@@ -177,13 +177,13 @@ def test_which_error_is_raised_does_not_depend_on_it() -> None:
                 overwrite=False,
             )
         errors.add(str(conflict.value))
+        pod: JSONObject = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "a"},
+            "spec": {**first, **whole},
+        }
         with pytest.raises(smp.ObjectError) as unknown:
-            pod: JSONObject = {
-                "apiVersion": "v1",
-                "kind": "Pod",
-                "metadata": {"name": "a"},
-                "spec": {**first, **whole},
-            }
             smp.server_side_apply(None, pod, schema, manager="me")
         errors.add(unknown.value.problem)
     assert len(errors) == 3, errors
