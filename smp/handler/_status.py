@@ -148,15 +148,18 @@ class InternalFailureError(StatusError):
     form = "Internal error occurred: {problem}"
 
 
-class NotTypedError(StatusError):
-    """A configuration to apply that is not what its schema says.
+class UnclassifiedError(StatusError):
+    """A failure that an API server has no Status for, and answers without a reason."""
 
-    An API server answers it without a reason, as any error that it has no Status for.
-    """
-
-    default_code = "not-typed"
+    default_code = "unclassified"
     status = 500
     reason = ""
+
+
+class NotTypedError(UnclassifiedError):
+    """A configuration to apply that is not what its schema says."""
+
+    default_code = "not-typed"
 
 
 class AnsweredError(StatusError):

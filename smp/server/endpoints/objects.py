@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
@@ -16,10 +17,10 @@ from smp._values.values import JSONObject
 from smp.errors import SmpError
 from smp.handler import (
     AlreadyExistsError,
-    InternalFailureError,
     NotFoundError,
     Outcome,
     Refused,
+    UnclassifiedError,
     to_status,
 )
 from smp.server.endpoints.answers import error_response, respond, status_response
@@ -38,9 +39,9 @@ from smp.server.registry.objects import find, insert, pack_within_limit, require
 from smp.server.registry.target import Target
 from smp.server.store import Stored, check_reached
 
-_CREATED: Final = 201
 # Go: maxNameGenerationCreateAttempts in k8s.io/apiserver/pkg/registry/generic/registry.
 _MAX_ATTEMPTS: Final = 8
+_REVISION: Final = re.compile("0*([0-9]{1,20})")
 
 
 async def get(call: Call) -> Response:
@@ -72,7 +73,6 @@ async def create(call: Call) -> Response:
     """
     body = await read_object(call)
     await call.begin_admission("CREATE")
-    options = call.options
     # An API server checks this in admission, before it validates: a missing namespace
     # is reported rather than what is invalid in the object.
     parents = await require_parents(call.state, call.target)
@@ -80,16 +80,15 @@ async def create(call: Call) -> Response:
 
     def make() -> Outcome:
         nonlocal attempts
-        outcome = handler.create(body, call.kind.schema, options)
+        outcome = handler.create(body, call.kind.schema, call.options)
         if isinstance(outcome, Refused):
             return outcome
         metadata = metadata_of(outcome.object)
-        version = metadata.get("resourceVersion")
-        is_set = isinstance(version, str) and bool(version.strip("0"))
-        if is_set and not options.dry_run:
-            # Go: storage.ErrResourceVersionSetOnCreate, which is 500; a dry run does
-            # not come so far.
-            raise InternalFailureError(
+        # Go: storage.ErrResourceVersionSetOnCreate, which is 500, for what ParseUint
+        # reads; another text is not looked at, and a dry run does not come so far.
+        revision = _REVISION.fullmatch(str(metadata.get("resourceVersion", "")))
+        if revision and 0 < int(revision[1]) < 1 << 64 and not call.options.dry_run:
+            raise UnclassifiedError(
                 "resourceVersion should not be set on objects to be created"
             )
         # Only a generated name is tried again, with another suffix.
@@ -136,7 +135,7 @@ async def store_new(
     if stored is None:
         return error_response(AlreadyExistsError("object already exists"), target), True
     response = await object_response(
-        call, served(stored, resource), code=_CREATED, warnings=new.warnings
+        call, served(stored, resource), code=201, warnings=new.warnings
     )
     return response, False
 
@@ -206,10 +205,9 @@ async def delete_collection(call: Call) -> Response:
     for item in selected.items:
         # One that was deleted meanwhile is left out.
         with suppress(NotFoundError):
-            await _review(call, call.target.at(item.key))
-            removal = await remove(
-                call.state, call.target.at(item.key), options=options
-            )
+            target = call.target.at(item.key)
+            await _review(call, target)
+            removal = await remove(call.state, target, options=options)
             removed.append(removal.stored)
         # Other requests are answered, even if the store never waits.
         await asyncio.sleep(0)
