@@ -139,6 +139,7 @@ class Diff:
         # How many lists were seen in which elements of one patch merge key may be
         # others: there an empty patch does not say that all is met.
         self._doubts = 0
+        self._levels = MAX_LEVELS
         self._orders = orders
         self._two_way = two_way
         self._only_unmet = only_unmet
@@ -161,25 +162,11 @@ class Diff:
         With ``retain_keys`` it may have the directive $retainKeys. Raises ObjectError
         for lists that cannot be compared and for a field that is named as a directive
         and differs, UnknownFieldError where unknown fields differ, RecursionError for
-        too much depth.
+        too much depth. Go: diffMaps.
         """
-        return self._object(
-            base, live, modified, type_, MAX_LEVELS, retain_keys=retain_keys
-        )
-
-    def _object(
-        self,
-        base: JSONObject,
-        live: JSONObject,
-        modified: JSONObject,
-        type_: Type,
-        levels: int,
-        *,
-        retain_keys: bool,
-    ) -> JSONObject:
-        """Return the patch for one object. Go: diffMaps."""
-        if not levels:
+        if not self._levels:
             raise RecursionError
+        self._levels -= 1
         count_steps(len(modified))
         patch: JSONObject = {}
         common = 0  # how many names of modified live has as well
@@ -196,9 +183,7 @@ class Diff:
                 field = type_.field(name)
                 base_value = base.get(name, ABSENT)
                 try:
-                    members = self._field(
-                        name, base_value, live_value, value, field, levels
-                    )
+                    members = self._field(name, base_value, live_value, value, field)
                 except SmpError as error:
                     raise error.within(name) from None
                 if members:
@@ -232,6 +217,7 @@ class Diff:
             patch or (live_has_more and _has_more_fields(live, modified))
         ):
             _retain_keys(patch, modified)
+        self._levels += 1
         return patch
 
     def _is_known(self, live: Value, modified: JSON) -> bool:
@@ -257,43 +243,26 @@ class Diff:
         live: Value,
         modified: JSON,
         field: Field | None,
-        levels: int,
     ) -> JSONObject:
-        """Return the patch members for an object or a list of modified."""
-        members: JSONObject = {}
-        if isinstance(modified, dict):
-            child = self._object_field(base, live, modified, field, levels)
-            if child is not ABSENT:
-                members[name] = child
-        elif isinstance(modified, list):
-            members = self._list_field(name, base, live, modified, field, levels)
-        if members:
-            is_new = type(live) is not type(modified)
-            sent = members.get(name, ABSENT)
-            self._check_field(name, sent, modified, field, levels, is_new=is_new)
-        return members
-
-    def _check_field(
-        self,
-        name: str,
-        sent: Value,
-        modified: JSON,
-        field: Field | None,
-        levels: int,
-        *,
-        is_new: bool,
-    ) -> None:
-        """Check an object or a list that the patch sends for a field.
+        """Return the patch members for an object or a list of modified.
 
         Raises ObjectError for a field that is named as a directive.
         """
-        if not self._orders:
-            return
-        if is_directive(name):
-            raise directive_as_field(name)
-        if sent is modified:
-            type_ = OPAQUE if field is None else field.type
-            check_names(modified, type_, levels, is_new=is_new)
+        members: JSONObject = {}
+        if isinstance(modified, dict):
+            child = self._object_field(base, live, modified, field)
+            if child is not ABSENT:
+                members[name] = child
+        elif isinstance(modified, list):
+            members = self._list_field(name, base, live, modified, field)
+        if members and self._orders:
+            if is_directive(name):
+                raise directive_as_field(name)
+            if members.get(name, ABSENT) is modified:
+                type_ = OPAQUE if field is None else field.type
+                is_new = type(live) is not type(modified)
+                check_names(modified, type_, self._levels + 1, is_new=is_new)
+        return members
 
     def _add_deletions(
         self,
@@ -324,7 +293,6 @@ class Diff:
         live: Value,
         modified: JSONObject,
         field: Field | None,
-        levels: int,
     ) -> JSONObject | Absent:
         """Return the patch for a field that is an object in modified, or ABSENT.
 
@@ -350,7 +318,7 @@ class Diff:
             # (docs/deviations.md, 5).
             return ABSENT if self._is_whole(live, modified, field.type) else modified
         return self._compare_nested(
-            base, live, modified, field.type, levels - 1, retain_keys=field.retain_keys
+            base, live, modified, field.type, retain_keys=field.retain_keys
         )
 
     def _share_equal(
@@ -397,29 +365,26 @@ class Diff:
         live: Value,
         modified: JSONObject,
         type_: Type,
-        levels: int,
         *,
         retain_keys: bool,
     ) -> JSONObject | Absent:
         """Return the patch for an object that live may lack, or ABSENT."""
         base_object = as_object(base)
         if isinstance(live, dict):
-            patch = self._object(
-                base_object, live, modified, type_, levels, retain_keys=retain_keys
+            patch = self.objects(
+                base_object, live, modified, type_, retain_keys=retain_keys
             )
             return patch or ABSENT
         # Live lacks the object, so Go's delta is all of modified. If there are
         # deletions (a walk with modified as the live object finds nothing else), Go
         # merges the delta into them. The result is that of an empty live object.
-        deletions = self._object(
-            base_object, modified, modified, type_, levels, retain_keys=retain_keys
+        deletions = self.objects(
+            base_object, modified, modified, type_, retain_keys=retain_keys
         )
         if not deletions:
             return modified
         self.deletes_in_new = True
-        return self._object(
-            base_object, {}, modified, type_, levels, retain_keys=retain_keys
-        )
+        return self.objects(base_object, {}, modified, type_, retain_keys=retain_keys)
 
     def _list_field(
         self,
@@ -428,7 +393,6 @@ class Diff:
         live: Value,
         modified: JSONArray,
         field: Field | None,
-        levels: int,
     ) -> JSONObject:
         """Return the patch members for a field that is a list in modified.
 
@@ -455,7 +419,7 @@ class Diff:
         base_list = as_list(base)
         in_live = isinstance(live, list)
         if live and isinstance(live, list):
-            return self._list(name, base_list, live, modified, field, levels)
+            return self._list(name, _Lists(base_list, live, modified), field)
         # Live lacks the list, or has an empty one. Go: diffLists, "Old slice was empty
         # - add all elements from the new slice". As in _compare_nested, Go merges the
         # elements into the deletions, if any. If base equals modified there are none;
@@ -463,27 +427,19 @@ class Diff:
         # elements.
         deletes = False
         if base_list and (in_live or base is not modified):
-            deletes = bool(
-                self._list(name, base_list, modified, modified, field, levels)
-            )
+            lists = _Lists(base_list, modified, modified)
+            deletes = bool(self._list(name, lists, field))
         if not deletes:
             return {} if in_live and not modified else {name: modified}
         if not in_live and field.merge_key:
             self.deletes_in_new = True
-        patch = self._list(name, base_list, [], modified, field, levels)
+        patch = self._list(name, _Lists(base_list, [], modified), field)
         return patch if in_live else {name: modified, **patch}
 
-    def _list(
-        self,
-        name: str,
-        base: JSONArray,
-        live: JSONArray,
-        modified: JSONArray,
-        field: Field,
-        levels: int,
-    ) -> JSONObject:
+    def _list(self, name: str, lists: _Lists, field: Field) -> JSONObject:
         """Return the patch members for a merge list. Go: diffLists."""
         merge_key = field.merge_key
+        base, live, modified = lists.base, lists.live, lists.modified
         # Elements with plain merge keys are valid: no further check of types and keys.
         keys = plain_keys(modified, merge_key)
         base_keys = keys if base is modified else plain_keys(base, merge_key)
@@ -501,18 +457,16 @@ class Diff:
                 # Go's pass over live remain, for elements without their merge key.
                 if isinstance(live[0], dict):
                     keys_of(live, merge_key)
-                live = []
+                lists.live = live = []
             if json_type is not dict:
-                return self._list_of_scalars(name, base, live, modified)
+                return self._list_of_scalars(name, lists)
             keys = keys_of(modified, merge_key)
             base_keys = keys_of(base, merge_key)
             live_keys = keys_of(live, merge_key)
-        lists = _Lists(base, live, modified, base_keys, live_keys, keys)
-        return self._list_of_objects(name, lists, field, levels)
+        lists.base_keys, lists.live_keys, lists.keys = base_keys, live_keys, keys
+        return self._list_of_objects(name, lists, field)
 
-    def _list_of_objects(
-        self, name: str, lists: _Lists, field: Field, levels: int
-    ) -> JSONObject:
+    def _list_of_objects(self, name: str, lists: _Lists, field: Field) -> JSONObject:
         """Return the patch members for a merge list of objects, whose keys are known.
 
         Go: diffListsOfMaps, which sorts both lists by merge key to pair the elements.
@@ -524,20 +478,12 @@ class Diff:
             # An element that was removed is not deleted where another has its key.
             self.deletes = True
         has_several = isinstance(field.type, ListType) and len(field.type.map_keys) > 1
-        notes_met = self._notes_met
-        if notes_met and (repeats or (has_several and _are_in_doubt(lists, field))):
-            self._doubts += 1
-            notes_met = False
+        if self._notes_met:
+            lists.is_in_doubt = repeats or (has_several and _are_in_doubt(lists, field))
+            self._doubts += lists.is_in_doubt
         if self._only_unmet:
             self._pair_for_unmet(lists, field, repeats=repeats)
-        changed = self._elements(
-            lists.paired_base,
-            lists.paired_live,
-            modified,
-            field,
-            levels,
-            notes_met=notes_met,
-        )
+        changed = self._elements(lists, field)
         removed_keys = [as_object(element)[merge_key] for element in lists.removed]
         deletions: JSONArray = []
         for value in sorted(removed_keys, key=printed):
@@ -551,9 +497,7 @@ class Diff:
         if elements and not self._only_unmet:
             if repeats:
                 self.ambiguous = True
-                elements = self._compare_repeated_keys(
-                    lists, changed, deletions, field, levels
-                )
+                elements = self._compare_repeated_keys(lists, changed, deletions, field)
             elif has_several and _changes_identity(lists, changed, field):
                 self.ambiguous = True
         order: JSONArray = []
@@ -607,24 +551,17 @@ class Diff:
                 if identity_of(element, field) in still_there
             ]
 
-    def _elements(
-        self,
-        base: list[Value],
-        live: list[Value],
-        modified: JSONArray,
-        field: Field,
-        levels: int,
-        *,
-        notes_met: bool = False,
-    ) -> dict[int, JSONObject]:
+    def _elements(self, lists: _Lists, field: Field) -> dict[int, JSONObject]:
         """Return the elements of a patch for elements that were paired by merge key.
 
         They are under the index that each one has in modified.
         """
+        base, live = lists.paired_base, lists.paired_live
         merge_key = field.merge_key
+        notes_met = self._notes_met and not lists.is_in_doubt
         type_ = field.type.items
         elements: dict[int, JSONObject] = {}
-        for index, element in enumerate(modified):
+        for index, element in enumerate(lists.modified):
             base_element, live_element = base[index], live[index]
             if live_element is element and (
                 base_element is element or base_element is ABSENT
@@ -640,11 +577,10 @@ class Diff:
                     live_element,
                     element,
                     type_,
-                    levels - 1,
                     retain_keys=field.retain_keys,
                 )
                 if patch is element and self._orders:
-                    check_names(patch, type_, levels, is_new=False)
+                    check_names(patch, type_, self._levels + 1, is_new=False)
             except SmpError as error:
                 raise error.within(
                     Element(index, merge_key, element[merge_key])
@@ -664,7 +600,6 @@ class Diff:
         changed: dict[int, JSONObject],
         deletions: JSONArray,
         field: Field,
-        levels: int,
     ) -> JSONArray:
         """Return the elements of a patch for lists that repeat a merge key.
 
@@ -687,7 +622,7 @@ class Diff:
         if not in_one_pass and len(set(element_keys)) < len(element_keys):
             try:
                 elements = self._compare_in_two_passes(
-                    lists, sequence, deletions, field, levels
+                    lists, sequence, deletions, field
                 )
             except UnmergeableError:
                 return as_modified
@@ -701,7 +636,6 @@ class Diff:
         sequence: list[int],
         deletions: JSONArray,
         field: Field,
-        levels: int,
     ) -> JSONArray:
         """Compute deletions and additions one after the other, and merge them.
 
@@ -710,14 +644,12 @@ class Diff:
         """
         modified = lists.modified
         as_it_is = cast("list[Value]", modified)
-        removing = self._elements(lists.paired_base, as_it_is, modified, field, levels)
+        removing = self._elements(lists.pair(lists.paired_base, as_it_is), field)
         first: JSONArray = [removing[index] for index in sequence if index in removing]
         first += deletions
         second = modified  # Go: "Old slice was empty - add all elements"
         if lists.live:
-            adding = self._elements(
-                as_it_is, lists.paired_live, modified, field, levels
-            )
+            adding = self._elements(lists.pair(as_it_is, lists.paired_live), field)
             if not adding and lists.live_keys == lists.keys:
                 return first
             second = [adding[index] for index in sequence if index in adding]
@@ -728,17 +660,16 @@ class Diff:
                 return second
         return merge_list(first, second, lists.keys, field)
 
-    def _list_of_scalars(
-        self, name: str, base: JSONArray, live: JSONArray, modified: JSONArray
-    ) -> JSONObject:
+    def _list_of_scalars(self, name: str, lists: _Lists) -> JSONObject:
         """Return the patch members for a merge list of scalars.
 
         Go: diffListsOfScalars.
         """
+        live, modified = lists.live, lists.modified
         added = _surplus(modified, live)
         # Without repeats, as after Go's deduplicateScalars.
         removed: dict[ScalarKey, JSON] = {}
-        for value in _surplus(base, modified):
+        for value in _surplus(lists.base, modified):
             removed[scalar_key(value)] = value
         if removed:
             self.deletes = True
@@ -789,16 +720,18 @@ def _add_undecoded(patch: JSONObject, name: str, value: JSON, live: Value) -> No
 
 
 class _Lists:
-    """A merge list of objects on all three sides, and the keys of the elements.
+    """A merge list on all three sides; of objects, with the keys of the elements.
 
     The paired lists have, for each element of modified, the one of the other side.
     ``removed`` are the elements of base, and ``unpaired_live`` those of live, that
-    modified has none for.
+    modified has none for. ``is_in_doubt`` says that an empty patch for an element does
+    not tell that live has it.
     """
 
     __slots__ = (
         "base",
         "base_keys",
+        "is_in_doubt",
         "keys",
         "live",
         "live_keys",
@@ -809,25 +742,25 @@ class _Lists:
         "unpaired_live",
     )
 
-    def __init__(
-        self,
-        base: JSONArray,
-        live: JSONArray,
-        modified: JSONArray,
-        base_keys: list[ScalarKey],
-        live_keys: list[ScalarKey],
-        keys: list[ScalarKey],
-    ) -> None:
+    def __init__(self, base: JSONArray, live: JSONArray, modified: JSONArray) -> None:
         self.base = base
         self.live = live
         self.modified = modified
-        self.base_keys = base_keys
-        self.live_keys = live_keys
-        self.keys = keys
+        self.base_keys: list[ScalarKey] = []
+        self.live_keys: list[ScalarKey] = []
+        self.keys: list[ScalarKey] = []
         self.paired_base: list[Value] = []
         self.paired_live: list[Value] = []
         self.removed: JSONArray = []
         self.unpaired_live: JSONArray = []
+        self.is_in_doubt = False
+
+    def pair(self, base: list[Value], live: list[Value]) -> _Lists:
+        """Return the lists with other pairs."""
+        lists = _Lists(self.base, self.live, self.modified)
+        lists.paired_base, lists.paired_live = base, live
+        lists.is_in_doubt = True
+        return lists
 
 
 def _are_others(paired: list[Value], modified: JSONArray, field: Field) -> bool:
