@@ -215,18 +215,14 @@ class _MergedList:
         keys: list[ScalarKey],
         patch_keys: list[ScalarKey],
         live_keys: list[ScalarKey],
-        *,
-        deleted: int = 0,
-        replaced: bool = False,
-        in_place: bool = False,
     ) -> None:
         self.elements = elements
         self.keys = keys
         self.patch_keys = patch_keys
         self.live_keys = live_keys
-        self.deleted = deleted
-        self.replaced = replaced
-        self.in_place = in_place
+        self.deleted = 0
+        self.replaced = False
+        self.in_place = False
 
 
 def _merge_list(live: JSONArray, patch: JSONArray, field: Field) -> JSONArray:
@@ -276,7 +272,9 @@ def _merge_objects(live: JSONArray, patch: JSONArray, field: Field) -> _MergedLi
             except SmpError as error:
                 step = Element(index, merge_key, element[merge_key])
                 raise error.within(step) from None
-        return _MergedList(whole, parts.keys, [], parts.keys, replaced=True)
+        merged = _MergedList(whole, parts.keys, [], parts.keys)
+        merged.replaced = True
+        return merged
     live_keys = keys_of(live, merge_key)
     elements = live.copy()
     # Go: deleteMatchingEntries deletes every element with such a key.
@@ -302,10 +300,9 @@ def _merge_objects(live: JSONArray, patch: JSONArray, field: Field) -> _MergedLi
                 elements.append(clean(element, type_))
                 keys.append(key)
                 continue
-            merged = apply_object(
-                cast("JSONObject", elements[position]), element, type_
-            )
-            if merge_key not in merged:
+            target = cast("JSONObject", elements[position])
+            changed = apply_object(target, element, type_)
+            if merge_key not in changed:
                 raise PatchError(
                     "a null cannot be a merge key",
                     code="invalid-merge-key",
@@ -314,15 +311,11 @@ def _merge_objects(live: JSONArray, patch: JSONArray, field: Field) -> _MergedLi
         except SmpError as error:
             step = Element(position, merge_key, element[merge_key])
             raise error.within(step) from None
-        elements[position] = merged
-    return _MergedList(
-        elements,
-        keys,
-        parts.keys,
-        live_keys,
-        deleted=len(live) - len(live_keys),
-        in_place=in_place,
-    )
+        elements[position] = changed
+    merged = _MergedList(elements, keys, parts.keys, live_keys)
+    merged.deleted = len(live) - len(live_keys)
+    merged.in_place = in_place
+    return merged
 
 
 def _apply_ordered_list(

@@ -49,19 +49,12 @@ class PatchObject:
 
     __slots__ = ("deletions", "fields", "marker", "orders", "retained")
 
-    def __init__(
-        self,
-        fields: JSONObject,
-        marker: JSON | Absent = ABSENT,
-        retained: JSON | Absent = ABSENT,
-        orders: JSONObject = _NO_DIRECTIVES,
-        deletions: JSONObject = _NO_DIRECTIVES,
-    ) -> None:
+    def __init__(self, fields: JSONObject, retained: JSON | Absent = ABSENT) -> None:
         self.fields: JSONObject = fields
-        self.marker: JSON | Absent = marker
+        self.marker: JSON | Absent = ABSENT
         self.retained: JSON | Absent = retained
-        self.orders: JSONObject = orders
-        self.deletions: JSONObject = deletions
+        self.orders: JSONObject = _NO_DIRECTIVES
+        self.deletions: JSONObject = _NO_DIRECTIVES
 
 
 class PatchList:
@@ -194,26 +187,29 @@ def read_directives(patch: JSONObject) -> PatchObject:
     # Go's mergeMap looks for $patch first; handleDirectiveInMergeMap ignores all other
     # directives of the object.
     if MARKER in patch:
-        return PatchObject(patch, marker=patch[MARKER])
+        marked = PatchObject(patch)
+        marked.marker = patch[MARKER]
+        return marked
     fields: JSONObject = {}
-    retained: JSON | Absent = ABSENT
-    orders, deletions = _NO_DIRECTIVES, _NO_DIRECTIVES
+    parts = PatchObject(fields)
     for name, value in patch.items():
         if not name or name[0] != "$":
             fields[name] = value
         elif name == RETAIN_KEYS:
-            retained = value
+            parts.retained = value
         elif name.startswith(ELEMENT_ORDER):
-            if orders is _NO_DIRECTIVES:
-                orders = {}
-            orders[_list_name(name, ELEMENT_ORDER, "invalid-element-order")] = value
+            if parts.orders is _NO_DIRECTIVES:
+                parts.orders = {}
+            ordered = _list_name(name, ELEMENT_ORDER, "invalid-element-order")
+            parts.orders[ordered] = value
         elif name.startswith(DELETIONS):
-            if deletions is _NO_DIRECTIVES:
-                deletions = {}
-            deletions[_list_name(name, DELETIONS, "invalid-deletion-list")] = value
+            if parts.deletions is _NO_DIRECTIVES:
+                parts.deletions = {}
+            shortened = _list_name(name, DELETIONS, "invalid-deletion-list")
+            parts.deletions[shortened] = value
         else:
             fields[name] = value
-    return PatchObject(fields, ABSENT, retained, orders, deletions)
+    return parts
 
 
 def _list_name(name: str, prefix: str, code: str) -> str:

@@ -10,8 +10,6 @@ The walk is by hand, as it builds a patch at each level, and goes as the apply d
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 from smp._strategic._directives import (
     DELETE,
     MARKER,
@@ -34,9 +32,6 @@ from smp._values.values import (
 from smp.paths import Path, Step
 from smp.schema.model import Field, Type
 
-# The way to a value, from the root.
-Steps: TypeAlias = tuple[Step, ...]
-
 
 class Leftovers:
     """A walk along a patch, as its application goes.
@@ -46,19 +41,15 @@ class Leftovers:
 
     def __init__(self) -> None:
         self.paths: list[Path] = []
+        # The way to the value that is looked at, from the root.
+        self._steps: list[Step] = []
 
-    def merged(
-        self,
-        live: JSONObject,
-        patch: JSONObject,
-        result: JSONObject,
-        type_: Type,
-        steps: Steps,
+    def strip(
+        self, live: JSONObject, patch: JSONObject, result: JSONObject, type_: Type
     ) -> JSONObject:
         """Return the patch of an object without directives in values that are new.
 
-        ``result`` is the live object with the patch applied, ``steps`` is the way to
-        it. Go: mergeMap.
+        ``result`` is the live object with the patch applied. Go: mergeMap.
         """
         # A value that is new, and may have a directive, is an object or a list.
         if MARKER not in patch and not _has_parts(patch):
@@ -68,7 +59,7 @@ class Leftovers:
             if parts.marker != DELETE:
                 # Go: handleDirectiveInMergeMap removes this directive only.
                 fields = {name: patch[name] for name in patch if name != MARKER}
-                self._new(fields, type_, steps)
+                self._new(fields, type_)
             return patch
         stripped = dict(patch)
         for name, value in parts.fields.items():
@@ -76,35 +67,27 @@ class Leftovers:
             if field is None or not isinstance(value, (dict, list)):
                 continue
             was, became = live.get(name, ABSENT), result.get(name, ABSENT)
-            here = (*steps, name)
+            self._steps.append(name)
             if type(was) is not type(value):
                 if not is_marked(value):
-                    self._new(value, field.type, here, drop_marked=True)
+                    self._new(value, field.type, drop_marked=True)
                     stripped[name] = clean(value, field.type, drop_marked=True)
             elif field.replaces or (isinstance(value, list) and not field.merges):
-                self._new(value, field.type, here)
+                self._new(value, field.type)
                 stripped[name] = clean(value, field.type)
             elif isinstance(value, dict):
-                stripped[name] = self.merged(
-                    as_object(was), value, as_object(became), field.type, here
+                stripped[name] = self.strip(
+                    as_object(was), value, as_object(became), field.type
                 )
             elif field.merge_key:
                 stripped[name] = self._strip_list(
-                    as_list(was),
-                    value,
-                    as_list(became),
-                    field,
-                    here,
+                    as_list(was), value, as_list(became), field
                 )
+            self._steps.pop()
         return stripped
 
     def _strip_list(
-        self,
-        live: JSONArray,
-        patch: JSONArray,
-        result: JSONArray,
-        field: Field,
-        steps: Steps,
+        self, live: JSONArray, patch: JSONArray, result: JSONArray, field: Field
     ) -> JSONArray:
         """Return the patch of a list of objects in the same way. Go: mergeSlice."""
         has_more_than_scalars = False
@@ -132,21 +115,20 @@ class Leftovers:
                 continue
             key = scalar_key(element[merge_key])
             index = places.get(key, len(result))
-            here = (*steps, index)
+            self._steps.append(index)
             if key in targets:
                 became = as_object(result[index]) if index < len(result) else {}
-                stripped.append(self.merged(targets[key], element, became, items, here))
+                stripped.append(self.strip(targets[key], element, became, items))
             else:
-                self._new(element, items, here)
+                self._new(element, items)
                 new = as_object(clean(element, items, drop_marked=True))
                 stripped.append(new)
                 # A later element of this key merges into this one.
                 targets[key] = new
+            self._steps.pop()
         return stripped
 
-    def _new(
-        self, value: JSON, type_: Type, steps: Steps, *, drop_marked: bool = False
-    ) -> None:
+    def _new(self, value: JSON, type_: Type, *, drop_marked: bool = False) -> None:
         """Look at a value that is taken as it is.
 
         With ``drop_marked`` less the objects with a ``$patch`` (Go: removeDirectives).
@@ -158,19 +140,21 @@ class Leftovers:
             # A server reports the fields of an object before those further down.
             for name in value:
                 if is_directive(name):
-                    self.paths.append(Path((*steps, name)))
+                    self.paths.append(Path((*self._steps, name)))
             for name, member in value.items():
                 field = None if is_directive(name) else type_.field(name)
                 if field is not None and not (drop_marked and is_marked(member)):
-                    here = (*steps, name)
-                    self._new(member, field.type, here, drop_marked=drop_marked)
+                    self._steps.append(name)
+                    self._new(member, field.type, drop_marked=drop_marked)
+                    self._steps.pop()
         elif isinstance(value, list):
             kept = value
             if drop_marked:
                 kept = [element for element in value if not is_marked(element)]
             for index, element in enumerate(kept):
-                here = (*steps, index)
-                self._new(element, type_.items, here, drop_marked=drop_marked)
+                self._steps.append(index)
+                self._new(element, type_.items, drop_marked=drop_marked)
+                self._steps.pop()
 
 
 def _has_parts(members: JSONObject) -> bool:

@@ -274,7 +274,7 @@ def leftover_directives(
     paths have the indices of elements.
     """
     leftovers = Leftovers()
-    leftovers.merged(live, patch, result, schema.type, ())
+    leftovers.strip(live, patch, result, schema.type)
     return leftovers.paths
 
 
@@ -289,7 +289,7 @@ def drop_leftovers(
     """
     leftovers = Leftovers()
     result = apply_object(live, patch, schema.type)
-    stripped = leftovers.merged(live, patch, result, schema.type, ())
+    stripped = leftovers.strip(live, patch, result, schema.type)
     return stripped, leftovers.paths
 
 

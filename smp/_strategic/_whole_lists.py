@@ -72,8 +72,7 @@ def whole_lists(
     Raises what computing and applying a patch raise.
     """
     replacement = _Replacement(excluded)
-    objects = (base, live, modified)
-    changed = replacement.object(patch, objects, type_, Path(), MAX_LEVELS)
+    changed = replacement.object(patch, (base, live, modified), type_, Path())
     return changed, replacement.paths
 
 
@@ -83,22 +82,19 @@ class _Replacement:
     def __init__(self, excluded: set[str]) -> None:
         self.paths: list[Path] = []
         self._excluded = excluded
+        self._levels = MAX_LEVELS
 
     def object(
-        self,
-        patch: JSONObject,
-        sides: _Objects,
-        type_: Type,
-        path: Path,
-        levels: int,
+        self, patch: JSONObject, sides: _Objects, type_: Type, path: Path
     ) -> JSONObject:
         """Return the patch of an object that live has.
 
         It goes along modified: a patch has nothing for an element that it takes for
         another one.
         """
-        if not levels:
+        if not self._levels:
             raise RecursionError
+        self._levels -= 1
         changed = dict(patch)
         base_object, live_object, modified_object = sides
         for name, modified in modified_object.items():
@@ -112,7 +108,7 @@ class _Replacement:
                     continue
                 inner = (as_object(base), as_object(live), modified)
                 below = as_object(patch.get(name))
-                below = self.object(below, inner, field.type, here, levels - 1)
+                below = self.object(below, inner, field.type, here)
                 if below:
                     changed[name] = below
             elif isinstance(modified, list) and field.merges and field.merge_key:
@@ -123,16 +119,16 @@ class _Replacement:
                 if _is_ambiguous(lists, field):
                     if self._excluded and str(here) in self._excluded:
                         continue
-                    whole = self.merged_list(lists, field, here, levels - 1)
+                    whole = self.merged_list(lists, field, here)
                     self.replace(changed, field, whole, live)
                     if changed.get(name) is not patch.get(name):
                         self.paths.append(here)
                 elif name in patch or isinstance(live, list):
-                    elements = self._elements(
-                        as_list(patch.get(name)), lists, field, here, levels - 1
-                    )
+                    sent = as_list(patch.get(name))
+                    elements = self._elements(sent, lists, field, here)
                     if elements:
                         changed[name] = elements
+        self._levels += 1
         return changed
 
     def replace(
@@ -158,7 +154,7 @@ class _Replacement:
         patch[name] = whole if is_new else [{MARKER: REPLACE}, *whole]
 
     def _elements(
-        self, patch: JSONArray, lists: _Lists, field: Field, path: Path, levels: int
+        self, patch: JSONArray, lists: _Lists, field: Field, path: Path
     ) -> JSONArray:
         """Return the elements of a patch for a list whose merge keys are unique."""
         merge_key = field.merge_key
@@ -179,14 +175,12 @@ class _Replacement:
                 continue
             sides = (base.get(key, {}), live.get(key, {}), element)
             step = Element(index, merge_key, element[merge_key])
-            below = self.object(members, sides, field.type.items, path / step, levels)
+            below = self.object(members, sides, field.type.items, path / step)
             if below:
                 changed[key] = {**below, merge_key: element[merge_key]}
         return [*changed.values()]
 
-    def merged_list(
-        self, lists: _Lists, field: Field, path: Path, levels: int
-    ) -> JSONArray:
+    def merged_list(self, lists: _Lists, field: Field, path: Path) -> JSONArray:
         """Merge a list by all keys of its elements."""
         base, live, modified = (
             elements_by_identity(elements, field) for elements in lists
@@ -208,7 +202,7 @@ class _Replacement:
             )
             index = indices[identity]
             here = path / Element(index, field.merge_key, element[field.merge_key])
-            patch = self.object(patch, sides, field.type.items, here, levels)
+            patch = self.object(patch, sides, field.type.items, here)
             merged.append(apply_object(live[identity], patch, field.type.items))
         for identity, element in live.items():
             # What was applied and is no longer in modified is removed.
