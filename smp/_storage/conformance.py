@@ -13,7 +13,6 @@ from smp._storage.protobuf import is_32_bit
 from smp._values.values import (
     ABSENT,
     JSON,
-    Absent,
     JSONObject,
     as_object,
     printed,
@@ -116,14 +115,7 @@ class ConformanceRule(Rule):
             return True
         return isinstance(node.type, AnyType)
 
-    def scalar(
-        self,
-        place: Place,
-        step: Step,
-        value: JSON,
-        old: JSON | Absent,  # noqa: ARG002
-        facts: object,
-    ) -> None:
+    def scalar(self, place: Place, step: Step, value: JSON, facts: object) -> None:
         """Compare a value with the scalar type of its field."""
         if not isinstance(facts, ScalarType):
             return

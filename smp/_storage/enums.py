@@ -9,7 +9,6 @@ from smp._values.plain import over_json
 from smp._values.values import (
     ABSENT,
     JSON,
-    Absent,
     JSONObject,
     require_plain,
     same,
@@ -104,9 +103,7 @@ class EnumRule(Rule):
         self._ratchet = ratchet
         self._lenient = lenient
 
-    def scalar(
-        self, place: Place, step: Step, value: JSON, old: JSON | Absent, facts: object
-    ) -> None:
+    def scalar(self, place: Place, step: Step, value: JSON, facts: object) -> None:
         """Judge a value by the enum of its type."""
         if not isinstance(facts, ScalarType) or _allows(facts, value):
             return
@@ -121,7 +118,7 @@ class EnumRule(Rule):
         )
         if declared and isinstance(value, str) and not value:
             return
-        if self._ratchet and (same(value, old) or place.shared):
+        if self._ratchet and (same(value, place.old_at(step)) or place.shared):
             return
         if len(self.violations) == _MOST:
             return

@@ -25,7 +25,6 @@ from smp._values.values import (
     JSONObject,
     ScalarKey,
     as_list,
-    as_object,
     same,
     scalar_key,
 )
@@ -108,48 +107,38 @@ class ConflictRule(Rule):
         self._add(place.path, ours, theirs)
         return False
 
-    def scalar(
-        self,
-        place: Place,
-        step: Step,
-        value: JSON,
-        old: JSON | Absent,
-        facts: object,  # noqa: ARG002
-    ) -> None:
+    def scalar(self, place: Place, step: Step, value: JSON, facts: object) -> None:  # noqa: ARG002
         """Compare two scalars."""
-        self._member(place, step, value, old)
+        self._member(place, step, value)
 
     def null(self, place: Place, name: str, node: Node) -> bool:  # noqa: ARG002
         """Compare a null, which deletes, with what the other side does."""
-        self._member(place, name, None, as_object(place.old).get(name, ABSENT))
+        self._member(place, name, None)
         return True
 
     def mismatch(self, place: Place, step: Step, value: JSON, node: Node) -> None:
         """Compare values of another type than the schema's, or free-form ones."""
         if not isinstance(step, str):
             return
-        theirs = as_object(place.old).get(step, ABSENT)
-        here = Place(place, step, -1, node, theirs, value, guessed=False)
+        here = Place(place, step, -1, node, place.old_at(step), value)
         if isinstance(value, dict):
             self.walk.visit(here)
         elif isinstance(value, list):
             self.enter(here, node.type)
         else:
-            self._member(place, step, value, theirs)
+            self._member(place, step, value)
 
     def unknown(self, place: Place, name: str, value: JSON) -> bool:
         """Compare values of a field that the schema does not know."""
-        theirs = as_object(place.old).get(name, ABSENT)
-        if isinstance(theirs, Absent) or is_directive(name):
+        if place.old_at(name) is ABSENT or is_directive(name):
             return True
         if isinstance(value, dict | list):
             raise unknown_field().at(place.path / name)
-        self._member(place, name, value, theirs)
+        self._member(place, name, value)
         return True
 
-    def _member(
-        self, place: Place, step: Step, ours: JSON, theirs: JSON | Absent
-    ) -> None:
+    def _member(self, place: Place, step: Step, ours: JSON) -> None:
+        theirs = place.old_at(step)
         if isinstance(theirs, Absent) or (isinstance(step, str) and is_directive(step)):
             return
         if not same(ours, theirs):
@@ -197,7 +186,7 @@ class ConflictRule(Rule):
     def _element(self, place: Place, index: int, ours: JSON, theirs: JSON) -> None:
         node = place.node.items()
         if node is not None and isinstance(ours, dict) and isinstance(theirs, dict):
-            here = Place(place, "", index, node, theirs, ours, guessed=False)
+            here = Place(place, "", index, node, theirs, ours)
             self.walk.visit(here)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smp._strategic._conflicts import EVERY_TYPE
 from smp._strategic._directives import is_directive, list_deleted_from
-from smp._values.values import ABSENT, JSON, Absent, JSONObject, as_object, same
+from smp._values.values import ABSENT, JSON, JSONObject, as_object, same
 from smp.paths import Path, Step
 from smp.schema.model import AnyType, Field, Schema
 from smp.schema.plan import Node, plan_of
@@ -124,19 +124,16 @@ class LeafRule(Rule):
             self.paths.append(place.path)
         return value
 
-    def scalar(
-        self,
-        place: Place,
-        step: Step,
-        value: JSON,
-        old: JSON | Absent,
-        facts: object,  # noqa: ARG002
-    ) -> None:
-        """Record a scalar, unless it is what identifies its element."""
+    def scalar(self, place: Place, step: Step, value: JSON, facts: object) -> None:  # noqa: ARG002
+        """Record a scalar that is another one than in the object."""
+        if not same(value, place.old_at(step)):
+            self._record(place, step)
+
+    def _record(self, place: Place, step: Step) -> None:
+        """Record a leaf, unless it is what identifies its element."""
         parent = place.parent
         is_key = parent is not None and place.index >= 0 and step in parent.node.keys
-        is_directive_key = isinstance(step, str) and is_directive(step)
-        if not is_key and not is_directive_key and not same(value, old):
+        if not is_key and not (isinstance(step, str) and is_directive(step)):
             self.paths.append(place.path / step)
 
     def mismatch(
@@ -148,14 +145,14 @@ class LeafRule(Rule):
     ) -> None:
         """Record a value of another type than the schema's, or a free-form scalar."""
         if value is not None:
-            self.scalar(place, step, value, ABSENT, ABSENT)
+            self._record(place, step)
 
     def unknown(self, place: Place, name: str, value: JSON) -> bool:
         """Record a member that the schema does not know."""
         if is_directive(name):
             self._directive(place, name)
         elif value is not None:
-            self.scalar(place, name, value, ABSENT, ABSENT)
+            self._record(place, name)
         else:
             self._deletion(place, name)
         return True

@@ -27,7 +27,6 @@ from smp._values.quantities import read_quantity
 from smp._values.values import (
     ABSENT,
     JSON,
-    Absent,
     JSONArray,
     JSONObject,
     ScalarKey,
@@ -76,16 +75,9 @@ class DocumentRule(ConformanceRule):
         """Note what was found at a path."""
         self.found.append(finding(code, path, self.source, **blanks))
 
-    def scalar(
-        self,
-        place: Place,
-        step: Step,
-        value: JSON,
-        old: JSON | Absent,
-        facts: object,
-    ) -> None:
+    def scalar(self, place: Place, step: Step, value: JSON, facts: object) -> None:
         """Compare a value with the type of its field, and look for quantities."""
-        super().scalar(place, step, value, old, facts)
+        super().scalar(place, step, value, facts)
         if isinstance(value, str) and isinstance(step, str):
             field = place.node.type.field(step)
             # Go: Quantity.UnmarshalJSON ignores white space around it.
@@ -198,17 +190,10 @@ class PatchRule(DocumentRule):
             return True
         return super().unknown(place, name, value)
 
-    def scalar(
-        self,
-        place: Place,
-        step: Step,
-        value: JSON,
-        old: JSON | Absent,
-        facts: object,
-    ) -> None:
+    def scalar(self, place: Place, step: Step, value: JSON, facts: object) -> None:
         """Compare a value with the type of its field; a directive has none."""
         if not (isinstance(step, str) and is_directive(step)):
-            super().scalar(place, step, value, old, facts)
+            super().scalar(place, step, value, facts)
 
     def mismatch(self, place: Place, step: Step, value: JSON, node: Node) -> None:
         """Note a value of another JSON type; a directive has a type of its own."""
@@ -350,7 +335,7 @@ class PatchRule(DocumentRule):
         for index, element in enumerate(order):
             if not merge_key:
                 # Go: sliceElementType refuses values of another type.
-                super().scalar(place, name, element, ABSENT, field.type.items)
+                super().scalar(place, name, element, field.type.items)
             elif not isinstance(element, dict):
                 is_complete = False
                 self._not_a_list(path / index, name, " of objects", element)
@@ -399,7 +384,7 @@ class PatchRule(DocumentRule):
         else:
             # Go: sliceElementType refuses values of another type than the list has.
             for value in values:
-                super().scalar(place, name, value, ABSENT, field.type.items)
+                super().scalar(place, name, value, field.type.items)
 
     def _no_list(self, place: Place, target: str) -> str:
         """Say why the list of a directive is none; empty where it is one."""

@@ -92,8 +92,6 @@ class Place:
         node: Node,
         old: JSON | Absent,
         new: JSON,
-        *,
-        guessed: bool,
     ) -> None:
         self.parent: Place | None = parent
         self.name: str = name
@@ -101,7 +99,21 @@ class Place:
         self.node: Node = node
         self.old: JSON | Absent = old
         self.new: JSON = new
-        self.guessed: bool = guessed
+        self.guessed: bool = parent is not None and (
+            parent.guessed or (index >= 0 and not parent.node.keys)
+        )
+
+    def old_at(self, step: Step) -> JSON | Absent:
+        """Return what a scalar member was, or a scalar element at the same place.
+
+        A list with keys tells none of its scalars from another one.
+        """
+        old = self.old
+        if isinstance(step, str):
+            return old.get(step, ABSENT) if isinstance(old, dict) else ABSENT
+        if isinstance(step, int) and isinstance(old, list) and not self.node.keys:
+            return old[step] if step < len(old) else ABSENT
+        return ABSENT
 
     @property
     def former(self) -> JSON | Absent:
@@ -234,9 +246,7 @@ class Rule:
         """Return what becomes of an object or a list, after all that it holds."""
         return value
 
-    def scalar(
-        self, place: Place, step: Step, value: JSON, old: JSON | Absent, facts: object
-    ) -> None:
+    def scalar(self, place: Place, step: Step, value: JSON, facts: object) -> None:
         """Look at a scalar of a type of interest, a member or an element of a place."""
 
     def unknown(self, place: Place, name: str, value: JSON) -> bool:  # noqa: ARG002
@@ -277,12 +287,9 @@ class Walk:
         node = self._plan.node(type_, None)
         if node is None or (new is old and not self._whole and not node.unchanged):
             return new
-        place = Place(None, "", -1, node, old, new, guessed=False)
-        if node.form == OBJECT and isinstance(new, dict):
-            return self._object(place, node, new)
-        if node.form == LIST and isinstance(new, list):
-            return self._list(place, node, new)
-        return new
+        if not _is_gone_into(node, new):
+            return new
+        return self.visit(Place(None, "", -1, node, old, new))
 
     def visit(self, place: Place) -> JSON:
         """Visit one more object or list; return what the rules make of it.
@@ -290,22 +297,22 @@ class Walk:
         It is for a rule that pairs values in its own way.
         """
         if isinstance(place.new, dict):
-            return self._object(place, place.node, place.new)
+            return self._object(place, place.new)
         if place.node.form == LIST and isinstance(place.new, list):
-            return self._list(place, place.node, place.new)
+            return self._list(place, place.new)
         return place.new
 
-    def _object(self, place: Place, node: Node, new: JSONObject) -> JSON:
+    def _object(self, place: Place, new: JSONObject) -> JSON:
         if not self._levels:
             raise RecursionError
         self._levels -= 1
+        node = place.node
         result: JSON = new
-        if not self._enter(place, node):
+        if not self._enter(place):
             self._levels += 1
             return result
         count_steps(len(new))
-        before = place.old
-        old = as_object(before)
+        old = as_object(place.old)
         changed: dict[str, JSON | Absent] | None = None
         for name, value in new.items():
             was = old.get(name, ABSENT)
@@ -327,39 +334,23 @@ class Walk:
                 continue
             if value is was and not self._whole and not below.unchanged:
                 continue
-            after = self._value(
-                place, name, -1, value, was, below, guessed=place.guessed
-            )
+            if not _is_gone_into(below, value):
+                self._look_at(place, name, value, below)
+                continue
+            after = self.visit(Place(place, name, -1, below, was, value))
             if after is not value:
                 changed = {} if changed is None else changed
                 changed[name] = after
         if changed is not None:
             result = _add_changes(new, changed)
         if self._leaves and node.with_facts:
-            result = self._leave(place, result, node)
+            result = self._leave(place, result)
         self._levels += 1
         return result
 
-    def _value(
-        self,
-        place: Place,
-        name: str,
-        index: int,
-        value: JSON,
-        was: JSON | Absent,
-        node: Node,
-        *,
-        guessed: bool,
-    ) -> JSON:
-        form = node.form
-        if form == OBJECT and isinstance(value, dict):
-            here = Place(place, name, index, node, was, value, guessed=guessed)
-            return self._object(here, node, value)
-        if form == LIST and isinstance(value, list):
-            here = Place(place, name, index, node, was, value, guessed=guessed)
-            return self._list(here, node, value)
+    def _look_at(self, place: Place, step: Step, value: JSON, node: Node) -> None:
         require_known(value)
-        step: Step = name if index < 0 else index
+        form = node.form
         if self._everything and (form != SCALAR or isinstance(value, (dict, list))):
             for rule in self._rules:
                 rule.mismatch(place, step, value, node)
@@ -367,20 +358,19 @@ class Walk:
             for at in range(len(self._rules)):
                 facts = node.facts[at]
                 if facts is not None:
-                    self._rules[at].scalar(place, step, value, was, facts)
-        return value
+                    self._rules[at].scalar(place, step, value, facts)
 
-    def _list(self, place: Place, node: Node, new: JSONArray) -> JSON:
+    def _list(self, place: Place, new: JSONArray) -> JSON:
         if not self._levels:
             raise RecursionError
         self._levels -= 1
+        node = place.node
         result: JSON = new
         try:
             items = node.items()
         except SchemaError as error:
             raise error.at(place.path) from None
-        if items is not None and self._enter(place, node):
-            guessed = place.guessed or not node.keys
+        if items is not None and self._enter(place):
             changed: dict[int, JSON] | None = None
             skips_shared = not self._whole and not items.unchanged
             befores: list[JSON | Absent] | None = None
@@ -398,9 +388,10 @@ class Walk:
                     continue
                 if element is None and not self._everything:
                     continue
-                after = self._value(
-                    place, "", index, element, was, items, guessed=guessed
-                )
+                if not _is_gone_into(items, element):
+                    self._look_at(place, index, element, items)
+                    continue
+                after = self.visit(Place(place, "", index, items, was, element))
                 if after is not element:
                     changed = {} if changed is None else changed
                     changed[index] = after
@@ -410,11 +401,12 @@ class Walk:
                     for index in range(len(new))
                 ]
             if self._leaves and node.with_facts:
-                result = self._leave(place, result, node)
+                result = self._leave(place, result)
         self._levels += 1
         return result
 
-    def _enter(self, place: Place, node: Node) -> bool:
+    def _enter(self, place: Place) -> bool:
+        node = place.node
         go_on = True
         if node.with_facts:
             for at in range(len(self._rules)):
@@ -423,9 +415,9 @@ class Walk:
                     go_on = self._rules[at].enter(place, facts) and go_on
         return go_on
 
-    def _leave(self, place: Place, value: JSON, node: Node) -> JSON:
+    def _leave(self, place: Place, value: JSON) -> JSON:
         for at in range(len(self._rules)):
-            facts = node.facts[at]
+            facts = place.node.facts[at]
             if facts is not None:
                 value = self._rules[at].leave(place, value, facts)
         return value
@@ -441,6 +433,13 @@ class Walk:
         for rule in self._rules:
             keeps = rule.null(place, name, node) and keeps
         return keeps
+
+
+def _is_gone_into(node: Node, value: JSON) -> bool:
+    """Tell whether a value is an object or a list, as its type says."""
+    if isinstance(value, dict):
+        return node.form == OBJECT
+    return node.form == LIST and isinstance(value, list)
 
 
 def _add_changes(members: JSONObject, changed: dict[str, JSON | Absent]) -> JSONObject:

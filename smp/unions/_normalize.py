@@ -184,7 +184,7 @@ class NormalizationRule(Rule):
         rule = NormalizationRule(
             self._plan, ABSENT, clear_conflicts=self._clear_conflicts
         )
-        here = Place(place, name, -1, node, restored, restored, guessed=place.guessed)
+        here = Place(place, name, -1, node, restored, restored)
         result = Walk(self._plan, [rule]).visit(here)
         self.warnings.extend(rule.warnings)
         self.problems.extend(rule.problems)

@@ -60,11 +60,9 @@ class Seen(Rule):
     def __init__(self) -> None:
         self.scalars: list[tuple[str, JSON, JSON | Absent]] = []
 
-    def scalar(
-        self, place: Place, step: Step, value: JSON, old: JSON | Absent, facts: object
-    ) -> None:
+    def scalar(self, place: Place, step: Step, value: JSON, facts: object) -> None:
         del facts
-        self.scalars.append((str(place.path / step), value, old))
+        self.scalars.append((str(place.path / step), value, place.old_at(step)))
 
 
 def seen(old: JSON | Absent, new: JSONObject) -> list[tuple[str, JSON, JSON | Absent]]:
