@@ -5,9 +5,6 @@ Go: merge.Updater.Apply, and managedFieldsUpdater around it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 from smp._values.values import JSONObject
 from smp.managed_fields._compare import equal
 from smp.managed_fields._conflicts import ApplyConflictError
@@ -17,59 +14,72 @@ from smp.managed_fields._merge import merge
 from smp.managed_fields._object_fields import fieldset_of
 from smp.managed_fields._ownership import (
     NEVER_OWNED,
+    Changes,
     conflicts,
     reconcile,
     take_over,
 )
 from smp.managed_fields._prune import prune
-from smp.managed_fields._versions import Changes
 from smp.schema.model import Schema
 
-# Takes the merged object, and returns it with normalized unions.
-Normalize: TypeAlias = "Callable[[JSONObject], JSONObject]"
 
+class ConfigurationMerge:
+    """A configuration of a write that is merged into an object, in two steps.
 
-def apply_configuration(
-    live: JSONObject,
-    applied: JSONObject,
-    schema: Schema,
-    managed: ManagedFields,
-    write: Write,
-    *,
-    force: bool,
-    normalize: Normalize,
-) -> JSONObject:
-    """Return the live object with the applied configuration, and update the entries.
-
-    Both objects are without managedFields. Raises ApplyConflictError, and what
-    ``fieldset_of`` raises.
+    In between, the merged object can be normalized. The entries are updated. Objects
+    are without managedFields.
     """
-    identity = write.identity
-    serving = write.serving
-    # Go: the times of a server have those of entries that it drops.
-    dropped = managed.owners.get(identity)
-    reconcile(managed, live, schema, serving)
-    former = managed.owners.get(identity)
-    new = merge(live, applied, schema)
-    own = fieldset_of(applied, schema).recursive_difference(write.reset)
-    if former is not None:
-        owned = _find_owned_by_version(managed, write, own)
-        new = prune(new, schema, former, owned, serving)
-    new = normalize(new)
-    changes = Changes(live, new, schema, serving, write.reset)
-    if not force:
-        found = conflicts(managed, identity, changes)
-        if found:
-            raise ApplyConflictError.of(found)
-    take_over(managed, identity, changes)
-    # Go: an apply that changes nothing leaves the object and the time as they are. 1
-    # and 1.0 are nothing that changes.
-    time = write.time
-    if equal(live, new):
-        new = live
-        time = "" if dropped is None else dropped.time
-    managed.owners[identity] = write.owner(own.difference(NEVER_OWNED), time)
-    return new
+
+    __slots__ = ("_dropped", "_managed", "_own", "_schema", "_write")
+
+    def __init__(self, managed: ManagedFields, write: Write, schema: Schema) -> None:
+        self._managed = managed
+        self._write = write
+        self._schema = schema
+        # Go: the times of a server have those of entries that it drops.
+        self._dropped = managed.owners.get(write.identity)
+        self._own = EMPTY
+
+    def merge(self, live: JSONObject, applied: JSONObject) -> JSONObject:
+        """Return the live object with the configuration.
+
+        What the manager has applied before, and nobody owns now, is not in it. Raises
+        what ``fieldset_of`` raises.
+        """
+        write, schema = self._write, self._schema
+        reconcile(self._managed, live, schema, write.serving)
+        former = self._managed.owners.get(write.identity)
+        new = merge(live, applied, schema)
+        own = fieldset_of(applied, schema).recursive_difference(write.reset)
+        self._own = own
+        if former is None:
+            return new
+        owned = _find_owned_by_version(self._managed, write, own)
+        return prune(new, schema, former, owned, write.serving)
+
+    def take_over(
+        self, live: JSONObject, new: JSONObject, *, force: bool
+    ) -> JSONObject:
+        """Give the manager what it applies, and return the new object.
+
+        It is the live one where they are equal. Raises ApplyConflictError.
+        """
+        managed, write = self._managed, self._write
+        changes = Changes(live, new, self._schema, write)
+        if not force:
+            found = conflicts(managed, write.identity, changes)
+            if found:
+                raise ApplyConflictError.of(found)
+        take_over(managed, write.identity, changes)
+        # Go: an apply that changes nothing leaves the object and the time as they are.
+        # 1 and 1.0 are nothing that changes.
+        time = write.time
+        if equal(live, new):
+            new = live
+            time = "" if self._dropped is None else self._dropped.time
+        owned = self._own.difference(NEVER_OWNED)
+        managed.owners[write.identity] = write.owner(owned, time)
+        return new
 
 
 def _find_owned_by_version(

@@ -114,6 +114,32 @@ def blame(obj: Mapping[str, Any], *, show_managed_fields: bool = False) -> Blame
     return Blame(obj, tuple(walk.values), tuple(walk.absent), owners, problems)
 
 
+class _Owning(msgspec.Struct, frozen=True):
+    """Who owns a value, who of them as a whole, and who owns what is ``below`` it."""
+
+    owners: list[Owner]
+    of_whole: list[Owner]
+    below: Sets
+
+    @classmethod
+    def of(cls, elements: list[str], sets: Sets) -> _Owning:
+        """Look for the path elements of a value in what owners have around it."""
+        owning = cls([], [], [])
+        for owner, fields in sets:
+            below = [
+                fields.children[element]
+                for element in elements
+                if element in fields.children
+            ]
+            owning.below.extend((owner, subset) for subset in below)
+            if any(element in fields.members for element in elements):
+                owning.owners.append(owner)
+                # As for owners_of: what has fields of its own is not owned as a whole.
+                if not below:
+                    owning.of_whole.append(owner)
+        return owning
+
+
 class _Walk:
     """One walk along an object, which collects its values."""
 
@@ -136,7 +162,7 @@ class _Walk:
         else:
             require_known(value)
         for (step, elements), child in zip(places, children, strict=True):
-            self._value(path / step, child, elements, sets, whole)
+            self._value(path / step, child, _Owning.of(elements, sets), whole)
 
         if not sets:
             return
@@ -163,35 +189,20 @@ class _Walk:
         self,
         path: Path,
         value: JSON,
-        elements: list[str],
-        sets: Sets,
+        owning: _Owning,
         whole: tuple[Owner, ...],
     ) -> None:
-        owners: list[Owner] = []
-        owners_of_whole: list[Owner] = []
-        sets_below: Sets = []
-        for owner, fields in sets:
-            below = [
-                fields.children[element]
-                for element in elements
-                if element in fields.children
-            ]
-            sets_below += [(owner, subset) for subset in below]
-            if any(element in fields.members for element in elements):
-                owners.append(owner)
-                # As for owners_of: what has fields of its own is not owned as a whole.
-                if not below:
-                    owners_of_whole.append(owner)
-        if owners:
-            blamed = BlamedValue(path, value, Ownership.FIELD, tuple(owners))
+        if owning.owners:
+            owners = tuple(owning.owners)
+            blamed = BlamedValue(path, value, Ownership.FIELD, owners)
         elif whole:
             blamed = BlamedValue(path, value, Ownership.WHOLE, whole)
-        elif sets_below:
+        elif owning.below:
             blamed = BlamedValue(path, value, Ownership.INNER)
         elif str(Path(path.steps[:2])) in _UNTRACKED:
             blamed = BlamedValue(path, value, Ownership.UNTRACKED)
         else:
             blamed = BlamedValue(path, value, Ownership.NONE)
         self.values.append(blamed)
-        if sets_below or not isinstance(value, str):
-            self.below(path, value, sets_below, tuple(owners_of_whole) or whole)
+        if owning.below or not isinstance(value, str):
+            self.below(path, value, owning.below, tuple(owning.of_whole) or whole)

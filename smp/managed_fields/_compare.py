@@ -89,6 +89,13 @@ class _Changes:
         self.modified: set[str] = set()
         self.below: dict[str, _Changes] = {}
 
+    def add_below(self, element: str, inner: _Changes) -> None:
+        """Add what changes at a path element, and below it."""
+        if inner.is_modified:
+            self.modified.add(element)
+        if inner.below or inner.added or inner.removed or inner.modified:
+            self.below[element] = inner
+
     def comparison(self) -> FieldSetComparison:
         """Return the changes below the value."""
         added = {name: fields for name, fields in self.added.items() if fields}
@@ -159,14 +166,11 @@ def _compare_maps(
             continue
         old_value = old[name]
         if old_value is not new_value:
-            _compare_inner(
-                field_element(name),
-                old_value,
-                new_value,
-                shape.of_name(name, old_value),
-                shape.of_name(name, new_value),
-                found,
-            )
+            element = field_element(name)
+            old_shape = shape.of_name(name, old_value)
+            new_shape = shape.of_name(name, new_value)
+            changes = _find_changes(element, old_value, new_value, old_shape, new_shape)
+            found.add_below(element, changes)
     for name, old_value in old.items():
         count_steps(1)
         if name not in new:
@@ -175,23 +179,16 @@ def _compare_maps(
             found.removed[element] = fields_at(element, old_value, inner, structs=True)
 
 
-def _compare_inner(
-    element: str,
-    old: JSON,
-    new: JSON,
-    old_shape: Shape,
-    new_shape: Shape,
-    found: _Changes,
-) -> None:
-    inner = _Changes()
+def _find_changes(
+    element: str, old: JSON, new: JSON, old_shape: Shape, new_shape: Shape
+) -> _Changes:
+    """Return what differs between two values at a path element."""
+    found = _Changes()
     try:
-        _compare(old, new, old_shape, new_shape, inner)
+        _compare(old, new, old_shape, new_shape, found)
     except SmpError as error:
         raise error.within(step_of(element)) from None
-    if inner.is_modified:
-        found.modified.add(element)
-    if inner.below or inner.added or inner.removed or inner.modified:
-        found.below[element] = inner
+    return found
 
 
 def _compare_lists(
@@ -208,14 +205,10 @@ def _compare_lists(
             if not before:
                 found.added[element] = _collect_at_element(element, value, shape)
             elif before[0] is not value:
-                _compare_inner(
-                    element,
-                    before[0],
-                    value,
-                    shape.of_element(before[0]),
-                    shape.of_element(value),
-                    found,
-                )
+                old_shape = shape.of_element(before[0])
+                new_shape = shape.of_element(value)
+                changes = _find_changes(element, before[0], value, old_shape, new_shape)
+                found.add_below(element, changes)
         elif len(before) > 1 and len(after) > 1:
             # Duplicates are compared as a whole.
             if not equal(before, after):

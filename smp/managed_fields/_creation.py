@@ -44,15 +44,37 @@ def fields_of_creation(
     DepthError.
     """
     shape = root_shape(schema, obj)
-    return _collect_beyond(obj, zero, shape, reset, never_owned, MAX_LEVELS)
+    unowned = _Unowned(reset, never_owned)
+    return _collect_beyond(obj, zero, shape, unowned, MAX_LEVELS)
+
+
+class _Unowned:
+    """What the manager does not own below a place.
+
+    That is what is ``reset``, with all below it, and what is ``never`` owned.
+    """
+
+    __slots__ = ("never", "reset")
+
+    def __init__(self, reset: FieldSet, never: FieldSet) -> None:
+        self.reset: FieldSet = reset
+        self.never: FieldSet = never
+
+    def below(self, element: str) -> _Unowned | None:
+        """Return the same below a path element; None where all is owned there."""
+        reset = self.reset.children.get(element, EMPTY)
+        never = self.never.children.get(element, EMPTY)
+        return _Unowned(reset, never) if reset or never else None
+
+
+_ALL_OWNED: Final = _Unowned(EMPTY, EMPTY)
 
 
 def _collect_beyond(
     value: JSONObject,
     zero: JSONObject,
     shape: Shape,
-    reset: FieldSet,
-    never_owned: FieldSet,
+    unowned: _Unowned,
     levels: int,
 ) -> JSONObject:
     """Return what is owned below an object that is not owned as a whole.
@@ -66,18 +88,17 @@ def _collect_beyond(
         element = field_element(name)
         inner = shape.of_name(name, content)
         before = zero.get(name, ABSENT)
-        reset_below = reset.children.get(element, EMPTY)
-        never_below = never_owned.children.get(element, EMPTY)
-        is_whole = before is ABSENT and not reset_below and not never_below
+        unowned_below = unowned.below(element)
+        is_whole = before is ABSENT and unowned_below is None
         if isinstance(content, dict) and inner.form == MAP and not is_whole:
             former = before if isinstance(before, dict) else {}
             below = _collect_beyond(
-                content, former, inner, reset_below, never_below, levels - 1
+                content, former, inner, unowned_below or _ALL_OWNED, levels - 1
             )
         else:
             # The zero value of a list has no elements.
             below = _collect(content, inner, levels - 1)
-        if element in reset.members:
+        if element in unowned.reset.members:
             continue
         is_owned = True
         if before is not ABSENT:
@@ -85,7 +106,7 @@ def _collect_beyond(
             # differ.
             is_tree = inner.form in (MAP, LIST) and bool(content or before)
             is_owned = not is_tree and not equal(before, content)
-        if is_owned and element not in never_owned.members:
+        if is_owned and element not in unowned.never.members:
             document[element] = _make_owned(below)
         elif below:
             document[element] = below

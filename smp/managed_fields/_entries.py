@@ -84,38 +84,8 @@ class Write(msgspec.Struct, frozen=True):
     identity: Identity
     api_version: str
     time: str
-    reset: FieldSet = EMPTY
-    serving: Serving = SERVING
-
-    @classmethod
-    def of(
-        cls,
-        obj: JSONObject,
-        *,
-        manager: str,
-        operation: str,
-        subresource: str = "",
-        now: datetime | None = None,
-        reset: FieldSet = EMPTY,
-        serving: Serving = SERVING,
-    ) -> Write:
-        """Make a write of an object; a manager without a name is ``unknown``.
-
-        Raises ObjectError for an object without an apiVersion: no server could read the
-        entry.
-        """
-        api_version = as_text(obj.get("apiVersion"))
-        if not api_version:
-            raise _invalid("apiVersion must not be empty")
-        identity = Identity(
-            # Go: buildManagerInfoManager.
-            manager or "unknown",
-            operation,
-            api_version if operation == UPDATE else "",
-            subresource,
-        )
-        text = _second_text(int(time())) if now is None else _time_text(now)
-        return cls(identity, api_version, text, reset, serving)
+    reset: FieldSet
+    serving: Serving
 
     def owner(self, fields: FieldSet, time: str) -> Owner:
         """Return the entry of the write."""
@@ -127,6 +97,39 @@ class Write(msgspec.Struct, frozen=True):
             time=time,
             fields=fields,
         )
+
+
+class Writer(msgspec.Struct, frozen=True):
+    """Who writes, by which operation and when, and how the kind is served.
+
+    Without ``now``, each write is made at its time.
+    """
+
+    manager: str
+    operation: str = UPDATE
+    subresource: str = ""
+    serving: Serving = SERVING
+    now: datetime | None = None
+
+    def write(self, obj: JSONObject, reset: FieldSet = EMPTY) -> Write:
+        """Return a write of an object; a manager without a name is ``unknown``.
+
+        Raises ObjectError for an object without an apiVersion: no server could read the
+        entry.
+        """
+        api_version = as_text(obj.get("apiVersion"))
+        if not api_version:
+            raise _invalid("apiVersion must not be empty")
+        identity = Identity(
+            # Go: buildManagerInfoManager.
+            self.manager or "unknown",
+            self.operation,
+            api_version if self.operation == UPDATE else "",
+            self.subresource,
+        )
+        now = self.now
+        text = _second_text(int(time())) if now is None else _time_text(now)
+        return Write(identity, api_version, text, reset, self.serving)
 
 
 class ManagedFields:

@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from smp._values.values import JSONObject
 from smp.errors import ObjectError, bounded
-from smp.managed_fields._entries import Identity, ManagedFields, Owner
+from smp.managed_fields._compare import FieldSetComparison, compare
+from smp.managed_fields._entries import Identity, ManagedFields, Owner, Write
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._shapes import (
     ATOMIC_LIST,
@@ -26,7 +27,7 @@ from smp.managed_fields._shapes import (
     root_shape,
 )
 from smp.managed_fields._typed import listing, type_problems
-from smp.managed_fields._versions import Changes, Serving, convert_to_form
+from smp.managed_fields._versions import Serving, convert_to_form
 from smp.paths import Path
 from smp.schema.model import Schema
 
@@ -45,6 +46,58 @@ NEVER_OWNED: Final = FieldSet.of(
     Path(("metadata", "managedFields")),
     Path(("metadata", "resourceVersion")),
 )
+
+
+class Changes:
+    """What a write changes in an object, as the versions of the entries see it.
+
+    The fields that the write resets do not count.
+    """
+
+    __slots__ = (
+        "_by_version",
+        "_new",
+        "_old",
+        "_schema",
+        "_write",
+        "comparison",
+    )
+
+    def __init__(
+        self,
+        old: JSONObject,
+        new: JSONObject,
+        schema: Schema,
+        write: Write,
+    ) -> None:
+        self._old = old
+        self._new = new
+        self._schema = schema
+        self._write = write
+        # As the version of the write sees it, with what is reset.
+        self.comparison = compare(old, new, schema)
+        self._by_version = {schema.api_version: self.comparison.without(write.reset)}
+
+    def of(self, api_version: str) -> FieldSetComparison:
+        """Return the changes as the version of an entry sees them."""
+        found = self._by_version.get(api_version)
+        if found is not None:
+            return found
+        schema = self._write.serving.schema_of(api_version, self._schema)
+        if schema is None or schema is self._schema:
+            found = self._by_version[self._schema.api_version]
+        else:
+            old = convert_to_form(self._old, schema)
+            new = convert_to_form(self._new, schema)
+            # Go: versionConverter.Convert. Nothing leaves out what the version of the
+            # entry does not know, and no element may occur twice.
+            problems = type_problems(new, schema)
+            if problems:
+                problem = f"failed to convert new object: {listing(problems)}"
+                raise ObjectError(problem, code="not-convertible")
+            found = compare(old, new, schema).without(self._write.reset)
+        self._by_version[api_version] = found
+        return found
 
 
 def conflicts(

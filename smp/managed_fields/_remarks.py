@@ -28,7 +28,7 @@ from smp._values.api_objects import drop_managed_fields
 from smp._values.findings import Finding, Origin, Severity
 from smp._values.values import JSON, JSONObject, as_object, as_text, same
 from smp.errors import SmpError
-from smp.managed_fields._entries import APPLY, Owner, Write, entry_of
+from smp.managed_fields._entries import APPLY, Owner, Writer, entry_of
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._items import drop_emptied, removed
 from smp.managed_fields._object_fields import fieldset_of
@@ -58,6 +58,18 @@ class Attempt(msgspec.Struct, frozen=True):
     configuration: JSONObject
     manager: str
     force: bool = False
+
+
+class NormalizedApply(msgspec.Struct, frozen=True):
+    """What the same apply is where unions are normalized.
+
+    ``object`` is what it led to, ``configuration`` the one with its discriminators, and
+    ``changed`` is what the normalization changed in the object.
+    """
+
+    object: JSONObject
+    configuration: JSONObject
+    changed: tuple[Path, ...]
 
 
 # Returns the object that an attempt leads to, or raises SmpError.
@@ -140,21 +152,18 @@ class Remark(Finding, frozen=True):
 
 def stock_remark(
     attempt: Attempt,
-    normalized: JSONObject,
+    normalized: NormalizedApply,
     schema: Schema,
     *,
-    chosen: JSONObject,
-    changed: tuple[Path, ...],
     apply: StockApply,
     means: tuple[Means, ...] = ("apply", "drop", *ALONE),
 ) -> Remark | None:
     """Return the remark on an apply, or None where such a server does the same.
 
-    ``normalized`` is the object that the apply led to, ``chosen`` the configuration
-    with its discriminators, ``changed`` what the normalization changed. Remedies are
-    looked for among ``means``.
+    Remedies are looked for among ``means``.
     """
     live = attempt.live
+    wanted = drop_managed_fields(normalized.object)
 
     def same_result(tried: Attempt) -> JSONObject | None:
         try:
@@ -163,16 +172,15 @@ def stock_remark(
             return None
         if refusals_of(tried.live, result, schema):
             return None
-        content = drop_managed_fields(result)
-        return result if same(content, drop_managed_fields(normalized)) else None
+        return result if same(drop_managed_fields(result), wanted) else None
 
     if same_result(attempt) is not None:
         return None
-    remark = _answer(attempt, schema, changed, apply)
+    remark = _answer(attempt, schema, normalized.changed, apply)
     # Where the normalized object is refused as well, nothing here helps.
-    if refusals_of(live, normalized, schema):
+    if refusals_of(live, normalized.object, schema):
         means = ()
-    for remedy in _remedies(attempt, normalized, schema, chosen, changed):
+    for remedy in _remedies(attempt, normalized, schema):
         if remedy.means not in means:
             continue
         try:
@@ -242,14 +250,11 @@ def refusals_of(old: JSONObject, new: JSONObject, schema: Schema) -> dict[str, P
 
 
 def _remedies(
-    attempt: Attempt,
-    normalized: JSONObject,
-    schema: Schema,
-    chosen: JSONObject,
-    changed: tuple[Path, ...],
+    attempt: Attempt, normalized: NormalizedApply, schema: Schema
 ) -> Iterator[Remedy]:
     """Yield what might help: what needs no force first, then the smallest change."""
     live, manager = attempt.live, attempt.manager
+    chosen, changed = normalized.configuration, normalized.changed
     found = [Remedy("apply", manager, chosen, chosen, manager)]
     # A member alone, or the whole element of a list that has it: without a member, a
     # server may fill the former one in again.
@@ -268,16 +273,15 @@ def _remedies(
                 left_over = removed(configuration, schema, fields)
                 body = as_object(drop_emptied(configuration, left_over))
                 found.append(Remedy("drop", owner.manager, body, chosen, manager))
-    taking = _find_taking(attempt, schema, chosen, changed)
+    taking = _find_taking(attempt, normalized, schema)
     if taking is not None:
         found.append(taking)
     forced = [msgspec.structs.replace(remedy, force=True) for remedy in found]
     yield from [remedy for remedy in found if not remedy.force]
     yield from forced
     try:
-        patch = as_object(
-            merge_patch.diff(drop_managed_fields(live), drop_managed_fields(normalized))
-        )
+        wanted = drop_managed_fields(normalized.object)
+        patch = as_object(merge_patch.diff(drop_managed_fields(live), wanted))
     except SmpError:
         # A merge patch cannot say all: it sets no null.
         return
@@ -291,10 +295,7 @@ def _remedies(
 
 
 def _find_taking(
-    attempt: Attempt,
-    schema: Schema,
-    chosen: JSONObject,
-    changed: tuple[Path, ...],
+    attempt: Attempt, normalized: NormalizedApply, schema: Schema
 ) -> Remedy | None:
     """Return the remedy that takes members from their owners; None where none does.
 
@@ -302,7 +303,8 @@ def _find_taking(
     applies is removed (Go: csaupgrade.UpgradeManagedFieldsPatch, Updater.prune).
     """
     live, manager = attempt.live, attempt.manager
-    members = FieldSet.of(*changed)
+    chosen = normalized.configuration
+    members = FieldSet.of(*normalized.changed)
     present = fieldset_of(drop_managed_fields(live), schema)
     taken = present.difference(present.recursive_difference(members))
     # Where there are no entries, all belongs to before-first-apply, which is no owner
@@ -335,7 +337,7 @@ def _find_taking(
             dropped.insert(0, {"op": "remove", "path": place})
     body = [*tests, *changes, *dropped]
     if gained:
-        owner = Write.of(chosen, manager=manager, operation=APPLY).owner(gained, "")
+        owner = Writer(manager, APPLY).write(chosen).owner(gained, "")
         added = entry_of(owner, gained.to_v1())
         body.append(_operation("add", f"{_ENTRIES}/-", added))
     body += _require_version(live)

@@ -21,7 +21,7 @@ Then a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
 from typing import Any, Final
@@ -61,17 +61,24 @@ from smp._values.plain import (
 )
 from smp._values.values import JSONObject, as_object, as_text, same
 from smp.errors import ApplyWarning, ObjectError, SmpError, UnionError
-from smp.managed_fields._apply import Normalize, apply_configuration
+from smp.managed_fields._apply import ConfigurationMerge
 from smp.managed_fields._compare import compare
 from smp.managed_fields._conflicts import ApplyConflictError
-from smp.managed_fields._entries import APPLY, UPDATE, ManagedFields, Write
+from smp.managed_fields._entries import APPLY, UPDATE, ManagedFields, Write, Writer
 from smp.managed_fields._field_set import FieldSet
 from smp.managed_fields._go_text import kind_text
 from smp.managed_fields._nulls import find_null_violations
 from smp.managed_fields._object_fields import fieldset_of
 from smp.managed_fields._owned_paths import owned_path
 from smp.managed_fields._preconditions import require_preconditions
-from smp.managed_fields._remarks import ALONE, Attempt, Means, Remark, stock_remark
+from smp.managed_fields._remarks import (
+    ALONE,
+    Attempt,
+    Means,
+    NormalizedApply,
+    Remark,
+    stock_remark,
+)
 from smp.managed_fields._reset_fields import (
     add_reset,
     add_system_metadata,
@@ -155,7 +162,14 @@ def server_side_apply(  # noqa: PLR0913  (what a request says, step by step)
     require_texts(manager=manager, subresource=subresource)
     if live is not None:
         live = convert_to_version(live, schema)
-    applier = _Applier(manager, force, subresource, profile, serving, now)
+    applier = _Applier(
+        manager,
+        subresource=subresource,
+        serving=serving,
+        now=now,
+        force=force,
+        profile=profile,
+    )
     if subresource == SCALE and live is not None and schema.kind != _SCALE:
         return _apply_scale(live, applied, schema, applier)
     return _run(live, applied, schema, applier)
@@ -182,7 +196,7 @@ def predict_refusal(
     live = require_object_or_none("live", live)
     applied = require_object("applied", applied)
     require_texts(manager=manager)
-    stock = _Applier(manager, force, "", "off", serving, now)
+    stock = _Applier(manager, serving=serving, now=now, force=force, profile="off")
     try:
         _run(live, applied, schema, stock)
     except ApplyConflictError:
@@ -199,15 +213,12 @@ def predict_refusal(
     return remark if remark is not None and remark.refuses else None
 
 
-class _Applier(msgspec.Struct, frozen=True):
-    """Who applies, how, and through what."""
+class _Applier(Writer, frozen=True):
+    """Who applies, and how: forced, and with the unions of which profile."""
 
-    manager: str
-    force: bool
-    subresource: str
-    profile: str
-    serving: Serving
-    now: datetime | None
+    operation: str = APPLY
+    force: bool = False
+    profile: str = "kep1027"
 
 
 def _run(
@@ -257,7 +268,9 @@ class _ServerSideApply:
         managed = ManagedFields.of(self.live or {})
         _require_kind(self.applied, self.schema)
         if self.live is not None and not managed.owners:
-            first = self._write(self.live, _BEFORE_FIRST_APPLY, UPDATE)
+            first = replace(
+                self.applier, manager=_BEFORE_FIRST_APPLY, operation=UPDATE
+            ).write(self.live, self.reset)
             try:
                 record_update(managed, {}, self.live, self.schema, first)
             except ObjectError as error:
@@ -266,17 +279,6 @@ class _ServerSideApply:
                 raise
         _require_types(self.old, self.applied, self.schema)
         return managed
-
-    def _write(self, obj: JSONObject, manager: str, operation: str) -> Write:
-        return Write.of(
-            obj,
-            manager=manager,
-            operation=operation,
-            subresource=self.applier.subresource,
-            now=self.applier.now,
-            reset=self.reset,
-            serving=self.applier.serving,
-        )
 
     @cached_property
     def not_written(self) -> FieldSet:
@@ -294,7 +296,7 @@ class _ServerSideApply:
     @cached_property
     def entry(self) -> Write:
         """The write, and the entry that it is recorded in."""
-        return self._write(self.applied, self.applier.manager, APPLY)
+        return self.applier.write(self.applied, self.reset)
 
     @cached_property
     def unions(self) -> _Unions:
@@ -361,17 +363,11 @@ class _ServerSideApply:
         entries: ManagedFields,
         *,
         force: bool,
-        normalize: Normalize = as_object,
+        normalize: Callable[[JSONObject], JSONObject] = as_object,
     ) -> JSONObject:
-        return apply_configuration(
-            self.old,
-            applied,
-            self.schema,
-            entries,
-            self.entry,
-            force=force,
-            normalize=normalize,
-        )
+        merging = ConfigurationMerge(entries, self.entry, self.schema)
+        new = normalize(merging.merge(self.old, applied))
+        return merging.take_over(self.old, new, force=force)
 
     def write(self, new: JSONObject, entries: ManagedFields) -> JSONObject:
         """Return the object with its entries; the live one where nothing changes."""
@@ -441,16 +437,9 @@ class _ServerSideApply:
             return _run(live, attempt.configuration, self.schema, applier).object
 
         return stock_remark(
-            Attempt(
-                self.live or {},
-                self.applied,
-                self.applier.manager,
-                force,
-            ),
-            written,
+            Attempt(self.live or {}, self.applied, self.applier.manager, force),
+            NormalizedApply(written, self.unions.applied, self.unions.changed),
             self.schema,
-            chosen=self.unions.applied,
-            changed=self.unions.changed,
             apply=apply_on_a_stock_server,
             means=means,
         )

@@ -35,7 +35,7 @@ from smp.errors import ApplyWarning, ObjectError, SmpError
 from smp.managed_fields._compare import compare
 from smp.managed_fields._conflicts import ApplyConflictError
 from smp.managed_fields._elements import field_element, step_of
-from smp.managed_fields._entries import APPLY, UPDATE, Owner
+from smp.managed_fields._entries import APPLY, UPDATE, Owner, Writer
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._items import extracted
 from smp.managed_fields._migrate import migrate
@@ -263,15 +263,11 @@ class _Run:
                 now=now,
             )
             return State(step, found, found is not current)
+        subresource = _SCALE if step.verb == "scale" else step.subresource
+        writer = Writer(step.manager, UPDATE, subresource, self._serving, now)
+        new = self._write(current, step)
         update = update_object(
-            current,
-            self._write(current, step),
-            self._schema,
-            manager=step.manager,
-            subresource=_SCALE if step.verb == "scale" else step.subresource,
-            profile=self._profile,
-            serving=self._serving,
-            now=now,
+            current, new, self._schema, writer, profile=self._profile
         )
         return State(step, update.object, update.object is not current, update.warnings)
 

@@ -29,16 +29,17 @@ from smp.managed_fields._entries import (
     ManagedFields,
     Operation,
     Write,
+    Writer,
     add_entries,
     entry_of,
     seconds,
 )
 from smp.managed_fields._field_set import EMPTY
-from smp.managed_fields._ownership import NEVER_OWNED, reconcile, take_over
+from smp.managed_fields._ownership import NEVER_OWNED, Changes, reconcile, take_over
 from smp.managed_fields._reset_fields import reset_fields
 from smp.managed_fields._scale import SCALE, record_scale
 from smp.managed_fields._typed import require_typed
-from smp.managed_fields._versions import SERVING, Changes, Serving
+from smp.managed_fields._versions import SERVING, Serving
 from smp.schema.model import Schema
 
 # Go: DefaultMaxUpdateManagers. The oldest ones become one entry.
@@ -81,15 +82,9 @@ def track(
         if subresource == SCALE:
             record_scale(managed, old or {}, new, manager)
         else:
-            write = Write.of(
-                new,
-                manager=manager,
-                operation=operation,
-                subresource=subresource,
-                now=now,
-                reset=reset_fields(schema, subresource, has_status=serving.has_status),
-                serving=serving,
-            )
+            writer = Writer(manager, operation, subresource, serving, now)
+            reset = reset_fields(schema, subresource, has_status=serving.has_status)
+            write = writer.write(new, reset)
             if not managed.owners:
                 return _create(new, schema, write)
             record_update(managed, old or {}, new, schema, write)
@@ -174,7 +169,7 @@ def record_update(
         if any(its_schema is not schema for its_schema in schemas):
             # Go: versionConverter.Convert, as in ``reconcile``.
             require_typed(after, schema, "")
-    changes = Changes(before, after, schema, write.serving, write.reset)
+    changes = Changes(before, after, schema, write)
     # Go: managedFieldsUpdater. The operation is at first one of its own: its manager
     # loses what the operation changes as all others do.
     current = Identity("", "", "", "")

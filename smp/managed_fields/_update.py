@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from msgspec.structs import replace
 
 from smp._storage.typed_storage import is_typed, rewriting_paths
@@ -20,27 +18,24 @@ from smp._storage.update import (
 from smp._values.sharing import share_object
 from smp._values.values import JSONObject, as_text
 from smp.errors import ObjectError
+from smp.managed_fields._entries import Writer
 from smp.managed_fields._reset_fields import (
     add_reset,
     add_system_metadata,
     reset_fields,
 )
 from smp.managed_fields._track import track, with_former_times
-from smp.managed_fields._versions import Serving
 from smp.paths import Path
 from smp.schema.model import Schema
 
 
-def update_object(  # what a request says
+def update_object(
     live: JSONObject | None,
     new: JSONObject,
     schema: Schema,
+    writer: Writer,
     *,
-    manager: str,
-    subresource: str,
     profile: str,
-    serving: Serving,
-    now: datetime,
 ) -> Update:
     """Return what a server stores where a request asks for the new object.
 
@@ -60,17 +55,18 @@ def update_object(  # what a request says
     _require_decoded(decoded)
     # Unions are normalized before fields are tracked (KEP "Union types" of 2019,
     # Normalizing on updates).
-    reset = reset_fields(schema, subresource, has_status=serving.has_status)
+    serving = writer.serving
+    reset = reset_fields(schema, writer.subresource, has_status=serving.has_status)
     writable = add_reset(add_system_metadata(decoded.object, before), before, reset)
     update = _normalize(live, writable, schema, profile)
     tracked = track(
         live,
         update.object,
         schema,
-        manager=manager,
-        subresource=subresource,
+        manager=writer.manager,
+        subresource=writer.subresource,
         serving=serving,
-        now=now,
+        now=writer.now,
     )
     if is_custom:
         at_rest = serving.put_at_rest(tracked, schema, profile=profile)

@@ -19,9 +19,6 @@ from smp._storage.update import decode_object, fill_in
 from smp._values.plain import require_texts
 from smp._values.values import JSONObject, as_text, type_name
 from smp.errors import ObjectError
-from smp.managed_fields._compare import FieldSetComparison, compare
-from smp.managed_fields._field_set import FieldSet
-from smp.managed_fields._typed import listing, type_problems
 from smp.schema.model import Schema
 
 # Kubernetes 1.37.
@@ -145,60 +142,3 @@ def convert_to_version(obj: JSONObject, schema: Schema) -> JSONObject:
     if obj.get("apiVersion") in (None, schema.api_version) or not schema.api_version:
         return obj
     return {**convert_to_form(obj, schema), "apiVersion": schema.api_version}
-
-
-class Changes:
-    """What a write changes in an object, as the versions of the entries see it.
-
-    ``reset`` are the fields that the write resets: they do not count.
-    """
-
-    __slots__ = (
-        "_by_version",
-        "_new",
-        "_old",
-        "_reset",
-        "_schema",
-        "_serving",
-        "comparison",
-    )
-
-    def __init__(
-        self,
-        old: JSONObject,
-        new: JSONObject,
-        schema: Schema,
-        serving: Serving,
-        reset: FieldSet,
-    ) -> None:
-        self._old = old
-        self._new = new
-        self._schema = schema
-        self._serving = serving
-        self._reset = reset
-        # As the version of the write sees it, with what is reset.
-        self.comparison = compare(old, new, schema)
-        self._by_version = {schema.api_version: self.comparison.without(reset)}
-
-    def of(self, api_version: str) -> FieldSetComparison:
-        """Return the changes as the version of an entry sees them."""
-        found = self._by_version.get(api_version)
-        if found is not None:
-            return found
-        schema = self._serving.schema_of(api_version, self._schema)
-        if schema is None or schema is self._schema:
-            found = self._by_version[self._schema.api_version]
-        else:
-            old, new = (
-                convert_to_form(self._old, schema),
-                convert_to_form(self._new, schema),
-            )
-            # Go: versionConverter.Convert. Nothing leaves out what the version of the
-            # entry does not know, and no element may occur twice.
-            problems = type_problems(new, schema)
-            if problems:
-                problem = f"failed to convert new object: {listing(problems)}"
-                raise ObjectError(problem, code="not-convertible")
-            found = compare(old, new, schema).without(self._reset)
-        self._by_version[api_version] = found
-        return found
