@@ -32,6 +32,14 @@ _LARGE: Final = 1e21
 _ANNOTATION: Final = Path(("metadata", "annotations", LAST_APPLIED))
 
 
+class ApplyInputs(msgspec.Struct, frozen=True):
+    """The objects of an apply; no last-applied configuration is None."""
+
+    last_applied: JSONObject | None
+    manifest: JSONObject
+    live: JSONObject
+
+
 @over_json("the object", "live")
 def last_applied_configuration(live: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the last-applied configuration from the annotation of kubectl, or None.

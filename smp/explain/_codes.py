@@ -11,13 +11,13 @@ from typing import Final
 
 from smp._storage.defaults import with_defaults
 from smp._storage.typed_storage import stored
-from smp._values.values import ABSENT, JSON, Absent, JSONObject
+from smp._values.values import ABSENT, JSON, Absent
 from smp.explain import _judgement
 from smp.explain._sides import below, is_merge_object, sides_of
 from smp.paths import Path, Step
 from smp.schema.model import Schema
 from smp.schema.sides import DEFAULT, Sides
-from smp.three_way import ApplyResult
+from smp.three_way import ApplyInputs, ApplyResult
 
 # The codes that depend on what a server makes of the manifest.
 _BY_DEFAULTS: Final = frozenset(
@@ -26,12 +26,7 @@ _BY_DEFAULTS: Final = frozenset(
 
 
 def codes_at(
-    last_applied: JSONObject | None,
-    modified: JSONObject,
-    live: JSONObject,
-    result: ApplyResult,
-    schema: Schema,
-    paths: Iterable[Path],
+    inputs: ApplyInputs, result: ApplyResult, schema: Schema, paths: Iterable[Path]
 ) -> list[str]:
     """Return the code of the cause of each of some paths of an apply.
 
@@ -40,9 +35,9 @@ def codes_at(
     """
     changed = {str(change.path) for change in result.changes}
     values: list[JSON | Absent] = [
-        live,
-        modified,
-        last_applied or {},
+        inputs.live,
+        inputs.manifest,
+        inputs.last_applied or {},
         result.object,
         ABSENT,
     ]
@@ -59,7 +54,7 @@ def codes_at(
             # Defaults take longer than all else here, and few causes depend on them.
             if with_default is None:
                 values = [*values]
-                values[DEFAULT] = with_defaults(stored(modified, schema), schema)
+                values[DEFAULT] = with_defaults(stored(inputs.manifest, schema), schema)
                 with_default = _CodePlace(sides_of(values, schema))
             code = _judgement.code_of(with_default.at(path.steps), schema.kind)
         codes.append(code)

@@ -65,6 +65,6 @@ def explain_apply(  # noqa: PLR0913  # those of three_way_apply
     result = apply_inputs(inputs, schema, options)
     is_clean = not result.unmet and not result.violations
     ways = Ways(inputs, schema, options, is_clean=is_clean)
-    explanation = Explanation(inputs, schema, result, ways, shows)
+    explanation = Explanation(ways, result, shows)
     explanation.explain()
     return sort_by_path(explanation.causes)

@@ -19,9 +19,9 @@ from smp.explain._ways import Ways
 from smp.hazards import Hazard
 from smp.managed_fields import OwnedPlace, Owner, owned_root, owners
 from smp.paths import Path, Step, value_at
-from smp.schema.model import Schema
 from smp.schema.sides import BASE, DEFAULT, LIVE, MANIFEST, Sides
-from smp.three_way import ApplyInputs, ApplyResult
+from smp.three_way import ApplyResult
+from smp.unions import Change
 
 # Live has the value of the user, and it changes or goes as the user asks for.
 _ASKED_FOR: Final = frozenset({"overwritten", "overwrites-controller", "pruned", "set"})
@@ -54,19 +54,18 @@ class Explanation:
 
     def __init__(
         self,
-        inputs: ApplyInputs,
-        schema: Schema,
-        result: ApplyResult,
         ways: Ways,
+        result: ApplyResult,
         shows: Callable[[Path, str], bool] | None,
     ) -> None:
         self.causes: list[Cause] = []
+        inputs = ways.inputs
         self._last_applied = inputs.last_applied
         self._modified = inputs.manifest
         self._live = inputs.live
         # Few applies remove anything, and defaults take long.
         self._former: JSONObject | None = None
-        self._schema = schema
+        self._schema = ways.schema
         self._result = result
         self._ways = ways
         self._shows = shows
@@ -112,8 +111,7 @@ class Explanation:
         if self._changes:
             change = self._changes.get(str(sides.path))
             if change is not None:
-                why, rule = change.why, change.rule
-                self._add(sides, owned, "union", why=why, rule=rule)
+                self._add(sides, owned, "union", change)
                 return
         is_merge_list = _sides.is_merge_list(sides)
         is_merged = is_merge_list or _sides.is_merge_object(sides)
@@ -149,11 +147,12 @@ class Explanation:
         sides: Sides,
         owned: OwnedPlace,
         code: str,
-        *,
-        why: str = "",
-        rule: str = "",
+        change: Change | None = None,
     ) -> None:
-        """Add the cause of a value, if it is shown."""
+        """Add the cause of a value, if it is shown.
+
+        ``change`` is that of the normalization of unions, if it made one there.
+        """
         path = sides.path
         there = self._owners_at(sides, owned)
         code, unknown = self._code_by_owners(code, there)
@@ -167,7 +166,7 @@ class Explanation:
                 controller = _judgement.controller_of(self._schema.kind, sides)
             owners_text = ", ".join([owner.label for owner in there])
             sentence = sentence.format(
-                why=why,
+                why="" if change is None else change.why,
                 controller=controller,
                 owners=owners_text,
                 by=f" by {owners_text}" if owners_text else "",
@@ -186,7 +185,7 @@ class Explanation:
             sentence,
             sides.live,
             sides.result,
-            rule or reason.source,
+            reason.source if change is None else change.rule,
             tuple(evidence),
             remedy_for(code, sides, self._ways),
             self._hazard_of(code, sides),

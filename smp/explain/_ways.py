@@ -53,8 +53,8 @@ class Ways:
         *,
         is_clean: bool,
     ) -> None:
-        self._inputs = inputs
-        self._schema = schema
+        self.inputs = inputs
+        self.schema = schema
         # A remedy of a repaired apply is one of a repaired apply.
         policy: Policy = "repair" if options.hazards == "repair" else "ignore"
         self._options = msgspec.structs.replace(options, hazards=policy)
@@ -80,7 +80,7 @@ class Ways:
             return None
         if self._wrong_part is None and self._apply(part) is None:
             self._wrong_part = path
-        return self._apply(_add_edits(self._inputs, edits))
+        return self._apply(_add_edits(self.inputs, edits))
 
     def _apply(self, inputs: ApplyInputs) -> JSONObject | None:
         """Return what kubectl apply leads to; None where it is refused or falls short.
@@ -88,7 +88,7 @@ class Ways:
         An edited input may be refused: it sets two members of a union.
         """
         try:
-            result = apply_inputs(inputs, self._schema, self._options)
+            result = apply_inputs(inputs, self.schema, self._options)
         except SmpError:
             return None
         return None if result.unmet or result.violations else result.object
@@ -101,7 +101,7 @@ class Ways:
             places.append(place)
             place = place.parent
         places.reverse()
-        inputs = self._inputs
+        inputs = self.inputs
         base = inputs.last_applied
         return ApplyInputs(
             None if base is None else as_object(_cut(base, places, BASE)),
@@ -126,52 +126,52 @@ class Ways:
 
     def _server_side(self) -> tuple[Way, JSONObject]:
         """Run ``kubectl apply --server-side``, forced where it has conflicts."""
-        metadata = as_object(self._inputs.live.get("metadata"))
+        metadata = as_object(self.inputs.live.get("metadata"))
         if not metadata.get("managedFields"):
             # Without managed fields it is not known who owns what.
             raise SmpError("the object has no managed fields", code="no-owners")
-        live = self._inputs.live
+        live = self.inputs.live
         annotations = as_object(metadata.get("annotations"))
-        if self._inputs.last_applied is not None and LAST_APPLIED not in annotations:
+        if self.inputs.last_applied is not None and LAST_APPLIED not in annotations:
             # What was applied is in the annotation that kubectl looks for.
-            text = as_object(with_last_applied(self._inputs.last_applied)["metadata"])
+            text = as_object(with_last_applied(self.inputs.last_applied)["metadata"])
             applied = as_object(text["annotations"])[LAST_APPLIED]
             annotations = {**annotations, LAST_APPLIED: applied}
             live = {**live, "metadata": {**metadata, "annotations": annotations}}
         way: Way = "server-side"
-        step = Step(_MANAGER, self._inputs.manifest, "kubectl apply")
-        (state,) = simulate(live, [step], self._schema, profile=_OFF).states
+        step = Step(_MANAGER, self.inputs.manifest, "kubectl apply")
+        (state,) = simulate(live, [step], self.schema, profile=_OFF).states
         if isinstance(state.error, ApplyConflictError):
             way = "forced server-side"
             step = msgspec.structs.replace(step, force=True)
-            (state,) = simulate(live, [step], self._schema, profile=_OFF).states
+            (state,) = simulate(live, [step], self.schema, profile=_OFF).states
         if state.error is not None:
             raise state.error
         return way, as_object(state.object)
 
     def _run_replace(self) -> tuple[Way, JSONObject]:
         """Run ``kubectl replace``: the manifest is the object, with its defaults."""
-        before = as_object(self._inputs.live.get("metadata"))
+        before = as_object(self.inputs.live.get("metadata"))
         kept: JSONObject = {name: before[name] for name in _KEPT if name in before}
         metadata: JSONObject = {
             **kept,
-            **as_object(self._inputs.manifest.get("metadata")),
+            **as_object(self.inputs.manifest.get("metadata")),
         }
-        new: JSONObject = {**self._inputs.manifest, "metadata": metadata}
-        if "status" in self._inputs.live:
+        new: JSONObject = {**self.inputs.manifest, "metadata": metadata}
+        if "status" in self.inputs.live:
             # The status is written through its subresource only.
-            new["status"] = self._inputs.live["status"]
-        return "replace", as_stored(new, None, self._schema, profile=_OFF)
+            new["status"] = self.inputs.live["status"]
+        return "replace", as_stored(new, None, self.schema, profile=_OFF)
 
     def _is_reached(self, obj: JSONObject) -> bool:
         """Tell whether a server accepts an object, and the manifest holds in it."""
-        if find_changed_immutable_fields(self._inputs.live, obj, self._schema):
+        if find_changed_immutable_fields(self.inputs.live, obj, self.schema):
             return False
-        if validate_unions(self._inputs.live, obj, self._schema, ratchet=True):
+        if validate_unions(self.inputs.live, obj, self.schema, ratchet=True):
             return False
-        unmet = strategic.unmet_paths({}, self._inputs.manifest, obj, self._schema)
+        unmet = strategic.unmet_paths({}, self.inputs.manifest, obj, self.schema)
         # A zero value need not be stored.
-        return not any(value_at(self._inputs.manifest, path) for path in unmet)
+        return not any(value_at(self.inputs.manifest, path) for path in unmet)
 
 
 def _cut(value: JSON, places: list[Sides], side: int) -> JSON:

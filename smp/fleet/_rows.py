@@ -51,7 +51,7 @@ from smp.managed_fields import Owner
 from smp.paths import Path
 from smp.schema.catalog import Catalog
 from smp.schema.model import Schema
-from smp.three_way import three_way_apply
+from smp.three_way import ApplyInputs, three_way_apply
 from smp.violations import VIOLATIONS, Violation, refusal_of
 
 Verdict: TypeAlias = Literal[
@@ -432,7 +432,9 @@ class Rows:
         patch = None
         if result.kubectl_patch:
             patch = self._patch_text(result.kubectl_patch, schema)
-        codes = codes_at(last_applied, desired, live, result, schema, paths)
+        codes = codes_at(
+            ApplyInputs(last_applied, desired, live), result, schema, paths
+        )
         verdict: Verdict = "drift"
         if do_harm(result.hazards, [by_index(live, path) for path in paths]):
             verdict = "hazard"

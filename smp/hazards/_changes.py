@@ -13,8 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+import msgspec
+
 from smp._strategic import is_directive
-from smp._values.findings import Input, Severity
+from smp._values.findings import Input
 from smp._values.values import (
     ABSENT,
     JSON,
@@ -176,32 +178,30 @@ class ChangeSearch:
         # An element that is lost is named by its keys.
         keys = () if sides.pairing is None else sides.pairing.names
         names: list[str] = []
-        severity: Severity | None = "note"
+        is_default = True
         for leaf in leaves:
             # An empty object or list is a leaf itself.
             name = str(leaf.path) or _WHOLE
             if name not in keys:
                 names.append(name)
-                if not leaf.is_default:
-                    severity = None
-        path = sides.path_in(LIVE)
+                is_default = is_default and leaf.is_default
         if not isinstance(live, (dict, list)):
-            self._add(code, path, "live", severity, lost=_WHOLE)
+            self._add_loss(code, sides, _WHOLE, is_default=is_default)
         elif names:
-            self._add(code, path, "live", severity, lost=_list_names(sorted(names)))
+            lost = _list_names(sorted(names))
+            self._add_loss(code, sides, lost, is_default=is_default)
 
-    def _add(
-        self,
-        code: str,
-        path: Path,
-        source: Input,
-        severity: Severity | None = None,
-        rule: str = "",
-        **blanks: str,
+    def _add(self, code: str, path: Path, source: Input, **blanks: str) -> None:
+        self.hazards.append(hazard(code, path, source, **blanks))
+
+    def _add_loss(
+        self, code: str, sides: Sides, lost: str, *, is_default: bool
     ) -> None:
-        self.hazards.append(
-            hazard(code, path, source, severity=severity, rule=rule, **blanks)
-        )
+        """Add what live loses; of what a server had filled in that is a note."""
+        found = hazard(code, sides.path_in(LIVE), "live", lost=lost)
+        if is_default:
+            found = msgspec.structs.replace(found, severity="note")
+        self.hazards.append(found)
 
     def _search_atomic_list(self, sides: Sides) -> None:
         """Look at a list that the manifest replaces, or at one of scalars.
@@ -222,18 +222,16 @@ class ChangeSearch:
             for element in as_list(sides.values[side]):
                 if value_key(element) not in kept:
                     unpaired.append(element)
-        severity: Severity | None = "note"
-        for number, index in enumerate(lost):
-            if number >= len(unpaired) or not _covers(live[index], unpaired[number]):
-                severity = None
-        path = sides.path_in(LIVE)
+        is_default = len(unpaired) >= len(lost) and all(
+            _covers(live[index], other)
+            for index, other in zip(lost, unpaired, strict=False)
+        )
         # What is not in a configuration may still be what a server makes of one.
-        if severity is None:
-            defaults = value_keys([value_at(self._filled(), path)])
-            if all(keys[index] in defaults for index in lost):
-                severity = "note"
-        names = [f"[{index}]" for index in lost]
-        self._add("lost-in-list", path, "live", severity, lost=_list_names(names))
+        if not is_default:
+            defaults = value_keys([value_at(self._filled(), sides.path_in(LIVE))])
+            is_default = all(keys[index] in defaults for index in lost)
+        names = _list_names([f"[{index}]" for index in lost])
+        self._add_loss("lost-in-list", sides, names, is_default=is_default)
 
     def _search_merge_list(self, sides: Sides, pairing: Pairing, levels: int) -> None:
         """Look at a list whose elements were merged by the patch merge key."""
@@ -297,8 +295,7 @@ class ChangeSearch:
             names = dict.fromkeys([*keys, "name"])
             parts = [f"{n}={printed(element[n])}" for n in names if n in element]
             lost = f"the element {', '.join(parts)}"
-            path = sides.path_in(LIVE)
-            self._add("lost-by-ambiguous-key", path, "live", lost=lost)
+            self._add_loss("lost-by-ambiguous-key", sides, lost, is_default=False)
 
     def _judge_key_changes(self, left: list[Sides], added: list[JSONObject]) -> None:
         """Find new elements that are likely to be ones that stay under another key."""

@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from smp._values.last_applied import ApplyInputs
 from smp._values.values import JSONObject, as_object
 from smp.hazards._find import change_hazards, input_hazards
 from smp.hazards._hazard import Hazard
@@ -44,37 +45,31 @@ _SENTENCES: Final = {
 
 
 def custom_resource_hazards(
-    last_applied: JSONObject | None,
-    modified: JSONObject,
-    live: JSONObject,
-    result: JSONObject,
-    schema: Schema,
-    cleared: Iterable[Path],
+    inputs: ApplyInputs, result: JSONObject, schema: Schema, cleared: Iterable[Path]
 ) -> list[Hazard]:
     """Return the hazards of an apply of a custom resource.
 
     The arguments are those of change_hazards. Raises SchemaError and DepthError.
     """
+    base, manifest, live = inputs.last_applied, inputs.manifest, inputs.live
     if not schema.is_custom:
         # RFC 7396 merges objects, and replaces all else.
-        found = input_hazards(last_applied, modified, live, schema)
-        found += change_hazards(last_applied, modified, live, result, schema, cleared)
+        found = input_hazards(base, manifest, live, schema)
+        found += change_hazards(inputs, result, schema, cleared)
         return [_reword(each, _RFC_7396) for each in found]
     seen = by_list_types(schema)
-    base, wanted, before, after = (
-        as_object(add_map_keys(obj, seen.type))
-        for obj in (last_applied or {}, modified, live, result)
+    wanted, before, after = (
+        as_object(add_map_keys(obj, seen.type)) for obj in (manifest, live, result)
     )
-    applied = None if last_applied is None else base
+    applied = None if base is None else as_object(add_map_keys(base, seen.type))
     found = [
         each
         for each in input_hazards(applied, wanted, before, seen)
         # Elements are told from one another by all keys.
         if each.code != "ambiguous-key"
     ]
-    found += change_hazards(
-        applied, wanted, before, after, seen, cleared, by_list_types=True
-    )
+    keyed = ApplyInputs(applied, wanted, before)
+    found += change_hazards(keyed, after, seen, cleared)
     return [_reword(each, _LIST_TYPES) for each in found]
 
 

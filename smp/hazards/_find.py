@@ -8,6 +8,7 @@ from typing import Final
 from smp._storage.defaults import with_defaults
 from smp._storage.typed_storage import rewriting_paths, stored
 from smp._strategic import Known
+from smp._values.last_applied import ApplyInputs
 from smp._values.values import ABSENT, JSONObject, as_object, show
 from smp.errors import bounded
 from smp.hazards._changes import ChangeSearch
@@ -109,24 +110,21 @@ def all_directive_hazards(
 
 
 @bounded("the object")
-def change_hazards(  # what went into an apply, and what came of it
-    last_applied: JSONObject | None,
-    modified: JSONObject,
-    live: JSONObject,
+def change_hazards(
+    inputs: ApplyInputs,
     result: JSONObject,
     schema: Schema,
     cleared: Iterable[Path],
     *,
-    by_list_types: bool = False,
     has_unique_keys: bool = False,
 ) -> list[Hazard]:
     """Return the hazards of what an apply changes, in the order of live.
 
     ``cleared`` are the paths that the normalization of unions changed.
-    ``by_list_types`` says that lists were merged by list types, ``has_unique_keys``
-    that no merge list of the inputs has a key twice. Raises DepthError.
+    ``has_unique_keys`` says that no merge list of the inputs has a key twice. Raises
+    DepthError.
     """
-    base = last_applied or {}
+    base = inputs.last_applied or {}
     # Defaults take longer than all else here, and most applies lose nothing.
     filled: list[JSONObject] = []
 
@@ -139,10 +137,12 @@ def change_hazards(  # what went into an apply, and what came of it
     search = ChangeSearch(
         places,
         fill_in_defaults,
-        by_list_types=by_list_types,
+        by_list_types=schema.is_custom,
         has_unique_keys=has_unique_keys,
     )
-    search.search(Sides([live, modified, base, result], schema.type, _ROLES))
+    search.search(
+        Sides([inputs.live, inputs.manifest, base, result], schema.type, _ROLES)
+    )
     return search.hazards
 
 

@@ -284,18 +284,15 @@ def hazard(
     path: Path,
     source: Input,
     *,
-    severity: Severity | None = None,
     rule: str = "",
     **blanks: str,
 ) -> Hazard:
     """Return a hazard of the table, with its blanks filled in.
 
-    A severity or a rule that is given counts instead of the one of the table.
+    A rule that is given counts instead of the one of the table.
     """
     found = make_hazard(code, HAZARDS[code], path, source, blanks)
-    return msgspec.structs.replace(
-        found, severity=severity or found.severity, rule=rule or found.rule
-    )
+    return msgspec.structs.replace(found, rule=rule) if rule else found
 
 
 def make_hazard(

@@ -85,13 +85,8 @@ def _compare_annotation(
     nested = LAST_APPLIED in as_object(metadata.get("annotations"))
     if nested or "status" in annotated:
         what = "it has a status, or the annotation itself, as a live object does"
-        yield hazard(
-            "rewritten-last-applied",
-            _ANNOTATION,
-            "live",
-            severity="warning",
-            what=what,
-        )
+        found = hazard("rewritten-last-applied", _ANNOTATION, "live", what=what)
+        yield msgspec.structs.replace(found, severity="warning")
     # In another order than the sorted one it cannot be what kubectl writes. That takes
     # less time to find out than to print it as Go does.
     elif (

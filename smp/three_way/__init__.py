@@ -6,9 +6,9 @@ without either.
 
 from __future__ import annotations
 
+from smp._values.last_applied import ApplyInputs as ApplyInputs
 from smp.three_way._operations import apply_inputs as apply_inputs  # of plain JSON
 from smp.three_way._operations import find_hazards, three_way_apply
-from smp.three_way._phases import ApplyInputs as ApplyInputs
 from smp.three_way._phases import ApplyResult
 from smp.three_way._phases import ThreeWayOptions as ThreeWayOptions
 

@@ -9,6 +9,7 @@ import msgspec
 from smp import _strategic as strategic
 from smp._storage.update import drop_by_strategy, drop_status
 from smp._strategic import KUBECTL_PRECONDITIONS, ComputedPatch
+from smp._values.last_applied import ApplyInputs
 from smp._values.values import JSONObject
 from smp.errors import ApplyWarning, SmpError
 from smp.hazards import (
@@ -21,7 +22,7 @@ from smp.hazards import (
     is_serious,
 )
 from smp.paths import Path
-from smp.three_way._phases import Apply, ApplyInputs, Merged, has_generated_status
+from smp.three_way._phases import Apply, Merged, has_generated_status
 
 
 class StrategicApply(Apply):
@@ -111,9 +112,7 @@ class StrategicApply(Apply):
         self, inputs: ApplyInputs, merged: Merged, *, has_unique_keys: bool = False
     ) -> list[Hazard]:
         return change_hazards(
-            inputs.last_applied,
-            inputs.manifest,
-            inputs.live,
+            inputs,
             merged.object,
             self._lenient,
             [change.path for change in merged.update.changes],

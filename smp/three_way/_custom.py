@@ -8,13 +8,14 @@ from smp import _strategic as strategic
 from smp import merge_patch
 from smp._storage.update import Update, drop_by_strategy, drop_status
 from smp._strategic import KUBECTL_PRECONDITIONS
+from smp._values.last_applied import ApplyInputs
 from smp._values.values import JSONObject, as_object
 from smp.custom_resources import form_of, three_way_json_merge_patch
 from smp.errors import ApplyWarning, ConflictError
 from smp.hazards import MOST_ROUNDS, Hazard, Repair, custom_resource_hazards
 from smp.managed_fields import changed_members, local_merge
 from smp.paths import Path
-from smp.three_way._phases import Apply, ApplyInputs, Merged, has_generated_status
+from smp.three_way._phases import Apply, Merged, has_generated_status
 
 
 class CustomApply(Apply):
@@ -75,14 +76,8 @@ class CustomApply(Apply):
         return unmet
 
     def _find_hazards(self, inputs: ApplyInputs, merged: Merged) -> list[Hazard]:
-        return custom_resource_hazards(
-            inputs.last_applied,
-            inputs.manifest,
-            inputs.live,
-            merged.object,
-            self._lenient,
-            [change.path for change in merged.update.changes],
-        )
+        cleared = [change.path for change in merged.update.changes]
+        return custom_resource_hazards(inputs, merged.object, self._lenient, cleared)
 
     def _repair(
         self, merged: Merged, hazards: list[Hazard]

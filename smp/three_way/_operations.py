@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
 
+from smp._values.last_applied import ApplyInputs
 from smp._values.plain import over_json, require_object, require_object_or_none
 from smp.errors import SmpError
 from smp.hazards import POLICIES, Hazard, Policy, all_directive_hazards, input_hazards
 from smp.paths import sort_by_path
 from smp.schema.model import AnyType, Schema, UnknownFields
 from smp.three_way._built_in import StrategicApply
-from smp.three_way._phases import ApplyInputs, ApplyResult, ThreeWayOptions
+from smp.three_way._phases import ApplyResult, ThreeWayOptions
 from smp.unions import profile_named
 
 # The parameters of an apply that are JSON.

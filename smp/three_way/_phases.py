@@ -18,6 +18,7 @@ from smp._storage.update import (
     put_at_rest,
 )
 from smp._strategic import Known
+from smp._values.last_applied import ApplyInputs
 from smp._values.values import JSONObject, as_object
 from smp.custom_resources import STRATEGIC_MERGE_PATCH, Guard
 from smp.errors import ApplyWarning
@@ -65,14 +66,6 @@ class ApplyResult(msgspec.Struct, frozen=True):
     def converged(self) -> bool:
         """Whether the object is all that the modified configuration asks for."""
         return not self.unmet
-
-
-class ApplyInputs(msgspec.Struct, frozen=True):
-    """The objects of an apply; no last-applied configuration is None."""
-
-    last_applied: JSONObject | None
-    manifest: JSONObject
-    live: JSONObject
 
 
 class ThreeWayOptions(msgspec.Struct, frozen=True):
