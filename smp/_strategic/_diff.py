@@ -59,6 +59,7 @@ from smp._strategic._directives import (
     delete_element,
     deletions_from,
     directive_as_field,
+    field_of,
     is_directive,
     is_in_order,
     order_of,
@@ -120,8 +121,9 @@ class Diff:
     ``ambiguous`` whether the patch has elements of a merge key that may stand for
     several elements. ``equal`` has the objects and lists of base and live that are the
     same as those of modified at their place. With ``notes_met=True``, ``met`` has the
-    others of live for which the patch has nothing. A walk over the patched object that
-    is given both as ``known`` does not visit those again.
+    others of live for which the patch has nothing, but for those within such a one. A
+    walk over the patched object that is given both as ``known`` does not visit those
+    again.
     """
 
     def __init__(
@@ -168,6 +170,7 @@ class Diff:
             raise RecursionError
         self._levels -= 1
         count_steps(len(modified))
+        doubts = self._doubts
         patch: JSONObject = {}
         common = 0  # how many names of modified live has as well
         for name, value in modified.items():
@@ -178,8 +181,6 @@ class Diff:
             if json_type is dict or json_type is list:
                 if self._known and self._is_known(live_value, value):
                     continue
-                doubts = self._doubts
-                noted = len(self.met) if self._notes_met else 0
                 field = type_.field(name)
                 base_value = base.get(name, ABSENT)
                 try:
@@ -188,8 +189,6 @@ class Diff:
                     raise error.within(name) from None
                 if members:
                     patch.update(members)
-                elif self._notes_met and self._doubts == doubts:
-                    self._note_met(noted, live_value, value)
             elif json_type is not str and json_type not in SCALAR_TYPES:
                 _add_undecoded(patch, name, value, live_value)
             elif live_value is not value and (
@@ -218,6 +217,9 @@ class Diff:
         ):
             _retain_keys(patch, modified)
         self._levels += 1
+        is_noted = bool(patch) or self._levels == MAX_LEVELS
+        if is_noted and self._notes_met and self._doubts == doubts:
+            self._note_members(patch, live, modified)
         return patch
 
     def _is_known(self, live: Value, modified: JSON) -> bool:
@@ -228,13 +230,20 @@ class Diff:
                 return True
         return False
 
-    def _note_met(self, noted: int, live: Value, modified: JSON) -> None:
-        """Note that live has all of a value, and so all that was ``noted`` in it."""
-        if id(live) in self.equal:
-            return
-        while len(self.met) > noted:
-            self.met.popitem()
-        self.met[id(live)] = modified
+    def _note_members(
+        self, patch: JSONObject, live: JSONObject, modified: JSONObject
+    ) -> None:
+        """Note the members of an object for which the patch has nothing."""
+        # A list may have directives alone.
+        changed = {field_of(name) for name in patch}
+        for name, value in modified.items():
+            if name not in changed:
+                self._note_met(live.get(name, ABSENT), value)
+
+    def _note_met(self, live: Value, modified: JSON) -> None:
+        """Note that live has all of a value, if that is an object or a list."""
+        if isinstance(live, (dict, list)) and id(live) not in self.equal:
+            self.met[id(live)] = modified
 
     def _field(
         self,
@@ -478,9 +487,11 @@ class Diff:
             # An element that was removed is not deleted where another has its key.
             self.deletes = True
         has_several = isinstance(field.type, ListType) and len(field.type.map_keys) > 1
-        if self._notes_met:
-            lists.is_in_doubt = repeats or (has_several and _are_in_doubt(lists, field))
-            self._doubts += lists.is_in_doubt
+        doubts = self._doubts
+        if self._notes_met and (
+            repeats or (has_several and _are_in_doubt(lists, field))
+        ):
+            self._doubts += 1
         if self._only_unmet:
             self._pair_for_unmet(lists, field, repeats=repeats)
         changed = self._elements(lists, field)
@@ -505,6 +516,10 @@ class Diff:
         # changes".
         if self._orders and (elements or lists.live_keys != keys):
             order = [{merge_key: as_object(item)[merge_key]} for item in modified]
+        if self._notes_met and self._doubts == doubts and (elements or order):
+            for index, element in enumerate(modified):
+                if index not in changed:
+                    self._note_met(lists.paired_live[index], element)
         return self._add_order(name, elements, order)
 
     def _pair_by_key(self, lists: _Lists) -> bool:
@@ -558,7 +573,6 @@ class Diff:
         """
         base, live = lists.paired_base, lists.paired_live
         merge_key = field.merge_key
-        notes_met = self._notes_met and not lists.is_in_doubt
         type_ = field.type.items
         elements: dict[int, JSONObject] = {}
         for index, element in enumerate(lists.modified):
@@ -569,8 +583,6 @@ class Diff:
                 continue
             if not isinstance(element, dict):
                 continue
-            doubts = self._doubts
-            noted = len(self.met) if self._notes_met else 0
             try:
                 patch = self._compare_nested(
                     base_element,
@@ -586,8 +598,6 @@ class Diff:
                     Element(index, merge_key, element[merge_key])
                 ) from None
             if isinstance(patch, Absent):
-                if notes_met and self._doubts == doubts:
-                    self._note_met(noted, live_element, element)
                 continue
             if patch is not element:
                 patch[merge_key] = element[merge_key]
@@ -724,14 +734,12 @@ class _Lists:
 
     The paired lists have, for each element of modified, the one of the other side.
     ``removed`` are the elements of base, and ``unpaired_live`` those of live, that
-    modified has none for. ``is_in_doubt`` says that an empty patch for an element does
-    not tell that live has it.
+    modified has none for.
     """
 
     __slots__ = (
         "base",
         "base_keys",
-        "is_in_doubt",
         "keys",
         "live",
         "live_keys",
@@ -753,13 +761,11 @@ class _Lists:
         self.paired_live: list[Value] = []
         self.removed: JSONArray = []
         self.unpaired_live: JSONArray = []
-        self.is_in_doubt = False
 
     def pair(self, base: list[Value], live: list[Value]) -> _Lists:
         """Return the lists with other pairs."""
         lists = _Lists(self.base, self.live, self.modified)
         lists.paired_base, lists.paired_live = base, live
-        lists.is_in_doubt = True
         return lists
 
 
