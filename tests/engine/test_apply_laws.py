@@ -148,6 +148,21 @@ def test_the_patch_of_kubectl_is_the_three_way_patch(apply: Apply) -> None:
 
 
 @given(applies)
+def test_what_a_patch_finds_to_be_met_need_not_be_visited_again(apply: Apply) -> None:
+    base, modified, live = apply.last_applied, apply.modified, apply.live
+    schema = apply.schema
+    try:
+        computed = strategic.compute_patch(base, modified, live, schema, notes_met=True)
+        patched = smp.apply_patch(live, computed.patch, schema)
+    except SmpError:
+        return
+    unmet = strategic.unmet_paths(base or {}, modified, patched, schema)
+    assert unmet == strategic.unmet_paths(
+        base or {}, modified, patched, schema, computed
+    )
+
+
+@given(applies)
 def test_over_bytes_the_result_is_the_same(apply: Apply) -> None:
     result = apply.result()
     if result is None:
