@@ -20,7 +20,6 @@ from smp._strategic._directives import (
 )
 from smp._strategic._operations import (
     ComputedPatch,
-    add_whole_lists,
     amend_patch,
     apply_patch,
     compose_patches,
@@ -44,6 +43,7 @@ from smp._strategic._preconditions import (
     check_preconditions,
     unchanged,
 )
+from smp._strategic._whole_lists import add_whole_lists
 from smp._strategic._whole_objects import add_whole_objects
 
 __all__ = [

@@ -16,7 +16,7 @@ from smp._strategic._directives import check_retained
 from smp._strategic._leftovers import Leftovers
 from smp._strategic._patch_paths import leaf_paths, unknown_paths
 from smp._strategic._preconditions import Precondition, check_preconditions
-from smp._strategic._whole_lists import whole_lists
+from smp._values.last_applied import ApplyInputs
 from smp._values.plain import (
     as_plain_object,
     over_json,
@@ -109,21 +109,18 @@ def three_way_patch(
     PreconditionError where a precondition does not hold for the patch. Go:
     strategicpatch.CreateThreeWayMergePatch.
     """
-    return compute_patch(
+    inputs = ApplyInputs(
         require_object_or_none("last_applied", last_applied),
         require_object("modified", modified),
         require_object("live", live),
-        schema,
-        overwrite=overwrite,
-        preconditions=preconditions,
+    )
+    return compute_patch(
+        inputs, schema, overwrite=overwrite, preconditions=preconditions
     ).patch
 
 
-@bounded("the object")
 def compute_patch(
-    last_applied: JSONObject | None,
-    modified: JSONObject,
-    live: JSONObject,
+    inputs: ApplyInputs,
     schema: Schema,
     *,
     overwrite: bool = True,
@@ -134,9 +131,10 @@ def compute_patch(
 
     With ``notes_met`` the result has what unmet_paths need not look at again.
     """
-    base = {} if last_applied is None else last_applied
+    base = {} if inputs.last_applied is None else inputs.last_applied
+    live = inputs.live
     diff = Diff(notes_met=notes_met)
-    patch = diff.objects(base, live, modified, schema.type)
+    patch = diff.objects(base, live, inputs.manifest, schema.type)
     computed = ComputedPatch(
         patch,
         deletes=diff.deletes,
@@ -239,7 +237,6 @@ def find_conflicts(
     return _sort_conflicts(conflicts(left, right, schema, retained=True))
 
 
-@bounded("the object")
 def amend_patch(
     patch: JSONObject,
     live: JSONObject,
@@ -278,7 +275,6 @@ def leftover_directives(
     return leftovers.paths
 
 
-@bounded("the patch")
 def drop_leftovers(
     live: JSONObject, patch: JSONObject, schema: Schema
 ) -> tuple[JSONObject, list[Path]]:
@@ -315,23 +311,6 @@ def unmet_paths(
     diff = Diff(orders=False, only_unmet=True, known=known)
     unmet = diff.objects(last_applied, result, modified, schema.type)
     return tuple(leaf_paths(unmet, result, schema, modified))
-
-
-@bounded("the object")
-def add_whole_lists(
-    patch: JSONObject,
-    last_applied: JSONObject,
-    modified: JSONObject,
-    live: JSONObject,
-    schema: Schema,
-    excluded: set[str],
-) -> tuple[JSONObject, list[Path]]:
-    """Return a three-way patch that replaces the lists whose merge keys are ambiguous.
-
-    The paths are those of the lists: their elements were merged by all keys. Lists at
-    the paths that are ``excluded``, as texts, are not replaced.
-    """
-    return whole_lists(patch, last_applied, live, modified, schema.type, excluded)
 
 
 def _sort_conflicts(unsorted: Iterable[Conflict]) -> tuple[Conflict, ...]:

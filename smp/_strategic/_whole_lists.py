@@ -3,9 +3,9 @@
 A patch names the elements of a merge list by the patch merge key alone. Where that
 stands for several elements, such as the ports 53/TCP and 53/UDP, or a variable that is
 in the list twice, a patch for one of them changes or deletes others. Then only a patch
-that replaces the list does what the configuration asks for. ``whole_lists`` merges such
-lists here, by all keys of their elements (``identity_of``), and puts the result into
-the patch, with ``$patch: replace``.
+that replaces the list does what the configuration asks for. ``add_whole_lists`` merges
+such lists here, by all keys of their elements (``identity_of``), and puts the result
+into the patch, with ``$patch: replace``.
 
     base      [{"port": 53, "protocol": "TCP"}]
     live      [{"port": 53, "protocol": "TCP"}, {"port": 53, "protocol": "UDP"}]
@@ -39,6 +39,7 @@ from smp._strategic._ordering import (
     keys_of,
     plain_keys,
 )
+from smp._values.last_applied import ApplyInputs
 from smp._values.values import (
     JSON,
     MAX_LEVELS,
@@ -50,7 +51,7 @@ from smp._values.values import (
     same,
 )
 from smp.paths import Element, Path
-from smp.schema.model import Field, Type
+from smp.schema.model import Field, Schema, Type
 from smp.schema.sides import identity_keys
 
 # An object, or a list, of the last-applied configuration, live, and modified.
@@ -58,21 +59,18 @@ _Objects: TypeAlias = tuple[JSONObject, JSONObject, JSONObject]
 _Lists: TypeAlias = tuple[JSONArray, JSONArray, JSONArray]
 
 
-def whole_lists(
-    patch: JSONObject,
-    base: JSONObject,
-    live: JSONObject,
-    modified: JSONObject,
-    type_: Type,
-    excluded: set[str],
+def add_whole_lists(
+    patch: JSONObject, inputs: ApplyInputs, schema: Schema, excluded: set[str]
 ) -> tuple[JSONObject, list[Path]]:
     """Return a three-way patch that replaces the lists whose merge keys are ambiguous.
 
-    The paths are those of the lists; those in ``excluded`` are left to the patch.
-    Raises what computing and applying a patch raise.
+    The paths are those of the lists: their elements were merged by all keys. Lists at
+    the paths that are ``excluded``, as texts, are left to the patch. Raises what
+    computing and applying a patch raise.
     """
     replacement = _Replacement(excluded)
-    changed = replacement.object(patch, (base, live, modified), type_, Path())
+    objects = (inputs.last_applied or {}, inputs.live, inputs.manifest)
+    changed = replacement.object(patch, objects, schema.type, Path())
     return changed, replacement.paths
 
 

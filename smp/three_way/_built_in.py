@@ -36,9 +36,7 @@ class StrategicApply(Apply):
         base, manifest, live = inputs.last_applied, inputs.manifest, inputs.live
         schema = self._lenient
         computed = strategic.compute_patch(
-            base,
-            manifest,
-            live,
+            inputs,
             schema,
             overwrite=self._options.overwrite,
             preconditions=KUBECTL_PRECONDITIONS,
@@ -88,9 +86,8 @@ class StrategicApply(Apply):
         patch, live, schema = computed.patch, inputs.live, self._lenient
         replaced: list[Path] = []
         if repair is not None:
-            base, manifest = inputs.last_applied or {}, inputs.manifest
             patch, replaced = strategic.add_whole_lists(
-                patch, base, manifest, live, schema, repair.refused
+                patch, inputs, schema, repair.refused
             )
         leftovers: list[Path] = []
         # A deletion can also become a part of a new element of the same merge key.

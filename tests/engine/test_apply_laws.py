@@ -18,6 +18,7 @@ from smp._storage.update import (
     normalize_update,
 )
 from smp._strategic import identity_of, is_directive
+from smp._values.last_applied import ApplyInputs
 from smp._values.values import JSON, JSONArray, JSONObject, as_list, as_object, same
 from smp.errors import SmpError
 from smp.schema.model import Field, Schema, Type
@@ -152,7 +153,8 @@ def test_what_a_patch_finds_to_be_met_need_not_be_visited_again(apply: Apply) ->
     base, modified, live = apply.last_applied, apply.modified, apply.live
     schema = apply.schema
     try:
-        computed = strategic.compute_patch(base, modified, live, schema, notes_met=True)
+        inputs = ApplyInputs(base, modified, live)
+        computed = strategic.compute_patch(inputs, schema, notes_met=True)
         patched = smp.apply_patch(live, computed.patch, schema)
         unmet = strategic.unmet_paths(base or {}, modified, patched, schema)
     except SmpError:
