@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+import msgspec
+
 from smp._values.values import ABSENT, JSON, Absent, JSONObject, as_object, same
 from smp.errors import ApplyWarning, Option, SchemaError, UnionConflictError, UnionError
 from smp.paths import Path, sort_by_path
@@ -82,6 +84,14 @@ def require_keys_outside_unions(type_: ListType, keys: tuple[str, ...]) -> None:
                     )
 
 
+class UnionOutcome(msgspec.Struct, frozen=True):
+    """What the row of a profile wants of the fields of a union: values, or ABSENT."""
+
+    union: UnionGroup
+    row: Row
+    wanted: dict[str, JSON | Absent]
+
+
 class NormalizationRule(Rule):
     """Decides on the unions of each object, after those of the objects below it."""
 
@@ -143,7 +153,7 @@ class NormalizationRule(Rule):
             self.problems.append(UnionError(problem, path=path))
             return new
         intent = self._intents.at(place)
-        wanted = outcome(row.action, now, profile, as_object(old), intent)
+        wanted = compute_outcome(row.action, now, profile, as_object(old), intent)
         if row.action is Action.RESTORE:
             for name, value in wanted.items():
                 if not isinstance(value, Absent):
@@ -153,7 +163,7 @@ class NormalizationRule(Rule):
             return new
         if by_place:
             wanted = _clear_what_was_there(wanted, as_object(old), new)
-        return self._put_outcome(place, new, facts.union, wanted, row, intent)
+        return self._put_outcome(place, new, UnionOutcome(facts.union, row, wanted))
 
     def _keep_applied(
         self, place: Place, new: JSONObject, union: UnionGroup
@@ -171,7 +181,7 @@ class NormalizationRule(Rule):
             name: ABSENT for name in union.names if name in new and name not in chosen
         }
         wanted.update(_discriminator_for(chosen[0], union, SMD))
-        return self._put_outcome(place, new, union, wanted, _APPLIED, intent)
+        return self._put_outcome(place, new, UnionOutcome(union, _APPLIED, wanted))
 
     def _normalize_again(self, place: Place, name: str, restored: JSON) -> JSON:
         """Normalize a member that comes back from the old object.
@@ -191,22 +201,17 @@ class NormalizationRule(Rule):
         return result
 
     def _put_outcome(
-        self,
-        place: Place,
-        new: JSONObject,
-        union: UnionGroup,
-        wanted: dict[str, JSON | Absent],
-        row: Row,
-        intent: Intent,
+        self, place: Place, new: JSONObject, outcome: UnionOutcome
     ) -> JSONObject:
         changed = {
             name: value
-            for name, value in wanted.items()
+            for name, value in outcome.wanted.items()
             if not same(new.get(name, ABSENT), value)
         }
         if not changed:
             return new
-        path = place.path
+        union, row, path = outcome.union, outcome.row, place.path
+        intent = self._intents.at(place)
         # The request gives a value to a member, and asks for another one.
         conflicting = [
             name
@@ -287,12 +292,8 @@ def _is_left_alone(facts: UnionFacts, old: JSON | Absent, new: JSONObject) -> bo
     return False
 
 
-def outcome(
-    action: Action,
-    now: Situation,
-    profile: Profile,
-    old: JSONObject,
-    intent: Intent,
+def compute_outcome(
+    action: Action, now: Situation, profile: Profile, old: JSONObject, intent: Intent
 ) -> dict[str, JSON | Absent]:
     """Return what an action makes of the fields of a union: a value, or ABSENT."""
     keep: list[str] = []

@@ -24,6 +24,7 @@ from smp._storage.protobuf._messages import (
     OBJECT,
     TIME,
     Message,
+    MessageField,
 )
 from smp._storage.protobuf._printing import finite, printed
 from smp._storage.protobuf.wire import (
@@ -39,6 +40,7 @@ from smp._storage.protobuf.wire import (
 from smp._values.steps import count_steps
 from smp._values.values import JSON, MAX_LEVELS, JSONObject, as_text
 
+_WIRE_TYPE: Final = 7  # the bits of a tag
 _END_GROUP: Final = 4
 # A tag of one byte; longer ones have this bit.
 _CONTINUES: Final = 0x80
@@ -55,41 +57,40 @@ def decoded(data: bytes, start: int, end: int, message: Message, limit: int) -> 
     Raises ProtobufError, RecursionError, and ProtobufTooLargeError for what has more
     bytes in JSON than the limit.
     """
-    reader = Reader(data, limit)
-    return reader.value(start, end, message, None, MAX_LEVELS)
+    return Reader(data, limit).value(start, end, message, None)
 
 
 class Reader:
-    """Reads messages; ``left`` is how long the rest may be in JSON."""
+    """Reads messages; ``left`` is how long the rest may be in JSON.
+
+    ``levels`` is how many messages may still be in one another.
+    """
 
     def __init__(self, data: bytes, left: int) -> None:
         self.data = data
         self.left = left
+        self.levels = MAX_LEVELS
 
-    def value(
-        self, start: int, end: int, message: Message, before: JSON, levels: int
-    ) -> JSON:
+    def value(self, start: int, end: int, message: Message, before: JSON) -> JSON:
         """Return what is printed of a message; ``before`` is what it is merged with."""
         self.take(message.size)
         if message.form != OBJECT:
-            return self.special(start, end, message, before, levels)
+            return self.special(start, end, message, before)
         # Merged into what was read before. The zero value is shared: never change it.
         if isinstance(before, dict) and before is not message.zero:
-            self.fields(start, end, message, before, levels)
+            self.fields(start, end, message, before)
             return before
         if start == end:
             # Shared: of many empty elements there is one in memory.
             return message.zero
         obj: JSONObject = {}
-        self.fields(start, end, message, obj, levels)
+        self.fields(start, end, message, obj)
         return obj
 
-    def special(
-        self, start: int, end: int, message: Message, before: JSON, levels: int
-    ) -> JSON:
+    def special(self, start: int, end: int, message: Message, before: JSON) -> JSON:
         """Return what Go prints by a method of its own (MarshalJSON)."""
         parts: JSONObject = {}
-        self.fields(start, end, message, parts, levels)
+        self.fields(start, end, message, parts)
         if message.form == EITHER:
             return message.first(parts)
         if message.form == ITEMS:
@@ -102,12 +103,11 @@ class Reader:
             return message.zero
         return before
 
-    def fields(
-        self, start: int, end: int, message: Message, obj: JSONObject, levels: int
-    ) -> None:
+    def fields(self, start: int, end: int, message: Message, obj: JSONObject) -> None:
         """Read the fields of a message into an object."""
-        if not levels:
+        if not self.levels:
             raise RecursionError
+        self.levels -= 1
         # A field has at least two bytes.
         count_steps((end - start) // 2)
         data = self.data
@@ -121,7 +121,11 @@ class Reader:
                 tag, at = varint(data, at - 1, end)
             field = tags.get(tag)
             if field is None:
-                at = self.read_unlisted(tag, at, end, message, obj)
+                packed = _find_packed(message, tag)
+                if packed is None:
+                    at = skip(data, at, end, tag & _WIRE_TYPE)
+                else:
+                    at = self.read_packed(at, end, packed, obj)
                 continue
             value: JSON
             if field.form <= INT_64:
@@ -136,14 +140,13 @@ class Reader:
                 if inner is None:
                     value = scalar(data, start, at, field.form)
                 elif field.count == MAP:
-                    self.entry(start, at, field.name, inner, obj, levels)
-                    continue
+                    value = self.entry(start, at, inner, obj.get(field.name))
                 elif field.count == INLINE:
-                    self.fields(start, at, inner, obj, levels - 1)
+                    self.fields(start, at, inner, obj)
                     continue
                 else:
                     before = None if field.count == LIST else obj.get(field.name)
-                    value = self.value(start, at, inner, before, levels - 1)
+                    value = self.value(start, at, inner, before)
             if field.count == LIST:
                 self.append(obj, field.name, value)
             # An encoder of gogo/protobuf writes zero values; Go drops them (omitempty).
@@ -154,6 +157,7 @@ class Reader:
         for name, zero in message.zeros:
             if name not in obj:
                 obj[name] = zero
+        self.levels += 1
 
     def take(self, size: int) -> None:
         """Count what is read. Raises ProtobufTooLargeError."""
@@ -170,49 +174,46 @@ class Reader:
         else:
             obj[name] = [value]
 
-    def entry(
-        self,
-        start: int,
-        end: int,
-        name: str,
-        message: Message,
-        obj: JSONObject,
-        levels: int,
-    ) -> None:
-        """Read an entry of a map: a message with a key and a value."""
+    def entry(self, start: int, end: int, message: Message, before: JSON) -> JSON:
+        """Read an entry, a message with a key and a value, into a map."""
         self.take(_ELEMENT)
         pair: JSONObject = {}
-        self.fields(start, end, message, pair, levels - 1)
-        entries = obj.get(name)
-        if not isinstance(entries, dict):
-            entries = {}
-            obj[name] = entries
+        self.fields(start, end, message, pair)
         # Both may be absent (protobuf, Encoding: maps).
         if "value" not in pair:
             pair["value"] = message.numbers[_VALUE].zero()
+        entries = before if isinstance(before, dict) else {}
         entries[as_text(pair["key"])] = pair["value"]
+        return entries
 
-    def read_unlisted(
-        self, tag: int, at: int, end: int, message: Message, obj: JSONObject
+    def read_packed(
+        self, at: int, end: int, field: MessageField, obj: JSONObject
     ) -> int:
-        """Read a field with a tag that is not in the table; return where it ends."""
-        wire_type = tag & 7
-        # Go: the number is an int32.
-        number = int_32(tag >> 3)
-        if wire_type == _END_GROUP:
-            raise ProtobufError("proto: wiretype end group for non-group")
-        if number <= 0:
-            raise ProtobufError(f"proto: illegal tag {number} (wire type {wire_type})")
-        field = message.numbers.get(number)
-        if field is None:
-            return skip(self.data, at, end, wire_type)
-        # Repeated integers may come in one field (protobuf, Encoding: packed).
-        is_packed = field.count == LIST and field.form <= INT_64
-        if not is_packed or wire_type != LENGTH:
-            name = field.name
-            raise ProtobufError(f"proto: wrong wireType = {wire_type} for field {name}")
+        """Read the integers of a list that come in one field; return where it ends."""
         at, stop = span(self.data, at, end)
         while at < stop:
             element, at = varint(self.data, at, stop)
             self.append(obj, field.name, integer(element, field.form))
         return stop
+
+
+def _find_packed(message: Message, tag: int) -> MessageField | None:
+    """Return the field of a tag that is not in the table; None where it is unknown.
+
+    Repeated integers may come in one field (protobuf, Encoding: packed).
+    """
+    wire_type = tag & _WIRE_TYPE
+    # Go: the number is an int32.
+    number = int_32(tag >> 3)
+    if wire_type == _END_GROUP:
+        raise ProtobufError("proto: wiretype end group for non-group")
+    if number <= 0:
+        raise ProtobufError(f"proto: illegal tag {number} (wire type {wire_type})")
+    field = message.numbers.get(number)
+    if field is None:
+        return None
+    is_packed = field.count == LIST and field.form <= INT_64
+    if not is_packed or wire_type != LENGTH:
+        name = field.name
+        raise ProtobufError(f"proto: wrong wireType = {wire_type} for field {name}")
+    return field
