@@ -59,7 +59,8 @@ class CommandOption(msgspec.Struct, frozen=True):
     name of the parameter, unless ``parameter`` is that. ``opposite`` is the name that
     switches it off. ``convert`` makes the value of a text, also of the default, or
     raises ValueError with what is wrong. ``excludes`` are parameters of options that
-    ask for something else, so that both cannot be answered.
+    ask for something else, so that both cannot be answered. One that has no effect is
+    there for scripts of kubectl's: what it asks for holds anyway.
     """
 
     names: str
@@ -84,6 +85,7 @@ class CommandOption(msgspec.Struct, frozen=True):
     # The variable of the environment that has the value where the option is missing.
     variable: str = ""
     excludes: tuple[str, ...] = ()
+    has_effect: bool = True
     complete: Complete | None = None
 
     @property
@@ -144,8 +146,8 @@ class Argument(msgspec.Struct, frozen=True):
 class Command(msgspec.Struct, frozen=True):
     """A command: what it is called with, and the function that returns its exit code.
 
-    The docstring of the function is the help of the command. Values of ``shared``
-    options are handed to it as one: what ``settings`` makes of them.
+    The docstring of the function is the help of the command. It gets the values of all
+    options and arguments as one: what ``settings`` makes of them, where there is that.
     """
 
     run: Callable[..., int]
@@ -154,22 +156,20 @@ class Command(msgspec.Struct, frozen=True):
     arguments: tuple[Argument, ...] = ()
     exit_codes: str = "0 done, 2 an error"
     settings: Callable[..., Any] | None = None
-    shared: frozenset[str] = frozenset()
     error: int = ERROR
     # Whether flags may have a value, as those of kubectl: --wait=false.
     takes_booleans: bool = False
 
     def call(self, values: Mapping[str, Any]) -> int:
         """Run the command, and report the errors that users can correct."""
-        shared: Values = {}
-        own: Values = {}
-        for name, value in self._with_files(values).items():
-            target = shared if name in self.shared else own
-            target[name] = value
+        found = self._with_files(values)
+        for option in self.options:
+            if not option.has_effect:
+                del found[option.name]
         try:
             if self.settings is not None:
-                own["settings"] = self.settings(**shared)
-            return self.run(**own)
+                return self.run(self.settings(**found))
+            return self.run(**found)
         except CommandFailure as failure:
             failure.show()
         except RecursionError:

@@ -30,13 +30,11 @@ from msgspec.structs import asdict
 
 from smp._values.codec import encode
 from smp._values.values import JSONObject, as_list, as_object
-from smp.cli._drift_gaps import ReadingGaps
-from smp.cli._drift_increments import Increment
+from smp.cli._drift_increments import DriftRun
 from smp.cli._drift_records import Record
 from smp.cli._drift_state import KeptList
 from smp.cli._errors import CommandFailure, UsageError
 from smp.cli._identity import identity_of
-from smp.cli._inputs import Inputs
 from smp.cli._live import (
     CLUSTER,
     ClusterDefinitions,
@@ -63,27 +61,40 @@ _FORBIDDEN: Final = 403
 _Place: TypeAlias = tuple[str, str, str]
 
 
-class _Wanted(msgspec.Struct):
-    """What manifests are about: kinds with their version, and names by kind."""
+class _WantedNames(msgspec.Struct, frozen=True):
+    """The names of the objects of a kind that manifests have, and their version."""
 
-    kinds: dict[_Place, str] = {}
-    names: dict[_Place, set[str]] = {}
+    # A server converts between the versions of a kind: the first one counts.
+    api_version: str
+    names: set[str]
+
+    def joined(self, others: _WantedNames | None) -> _WantedNames:
+        """Return all names, in the version of the others where there are some."""
+        if others is None:
+            return self
+        return _WantedNames(others.api_version, others.names | self.names)
+
+
+class _Wanted(msgspec.Struct):
+    """What manifests are about: the names of each kind in each namespace."""
+
+    found: dict[_Place, _WantedNames] = {}
 
     def add(self, record: Record) -> None:
         """Add a manifest; one that names no namespace is for that of a context."""
         _cluster, group, kind, name = record.key
         place = group, kind, record.namespace
-        # A server converts between the versions of a kind.
-        self.kinds.setdefault(place, record.api_version)
-        self.names.setdefault(place, set()).add(name)
+        wanted = self.found.get(place)
+        if wanted is None:
+            wanted = self.found[place] = _WantedNames(record.api_version, set())
+        wanted.names.add(name)
 
-    def within(self, namespace: str) -> dict[_Place, tuple[str, set[str]]]:
-        """Return the version and the names of each kind, in the namespaces to list."""
-        found: dict[_Place, tuple[str, set[str]]] = {}
-        for (group, kind, space), api_version in self.kinds.items():
+    def within(self, namespace: str) -> dict[_Place, _WantedNames]:
+        """Return the names of each kind, in the namespaces to list."""
+        found: dict[_Place, _WantedNames] = {}
+        for (group, kind, space), wanted in self.found.items():
             place = group, kind, space or namespace
-            version, names = found.get(place, (api_version, set()))
-            found[place] = version, names | self.names[group, kind, space]
+            found[place] = wanted.joined(found.get(place))
         return found
 
 
@@ -151,16 +162,9 @@ class ContextClients:
             found += matches
         return [*dict.fromkeys(found)]
 
-    def fleet(
-        self,
-        inputs: Inputs,
-        gaps: ReadingGaps,
-        increment: Increment | None,
-        *,
-        extra: bool,
-    ) -> LiveFleet:
+    def fleet(self, run: DriftRun, *, extra: bool) -> LiveFleet:
         """Return what reads the objects of the clusters."""
-        return LiveFleet(self, inputs, gaps, increment, extra=extra)
+        return LiveFleet(run, self, extra=extra)
 
     @property
     def is_alone(self) -> bool:
@@ -193,19 +197,11 @@ class LiveFleet:
     what a reader should know, in no order, when all was read.
     """
 
-    def __init__(
-        self,
-        clients: ContextClients,
-        inputs: Inputs,
-        gaps: ReadingGaps,
-        increment: Increment | None,
-        *,
-        extra: bool,
-    ) -> None:
+    def __init__(self, run: DriftRun, clients: ContextClients, *, extra: bool) -> None:
         self._clients = clients
-        self._inputs = inputs
-        self._gaps = gaps
-        self._increment = increment
+        self._inputs = run.inputs
+        self._gaps = run.gaps
+        self._increment = run.increment
         self._extra = extra
         self.notices: list[str] = []
         self.definitions: dict[str, list[JSONObject]] = {}
@@ -334,13 +330,12 @@ class LiveFleet:
         cluster, server = self._clients.cluster(name)
         places = self._shared.within(cluster.namespace)
         own = self._wanted.get(name, _Wanted()).within(cluster.namespace)
-        for place, (version, names) in own.items():
-            known = places.get(place, (version, set()))
-            places[place] = known[0], known[1] | names
-        origin = name, self._clients.place(name), server
+        for place, wanted in own.items():
+            places[place] = wanted.joined(places.get(place))
+        origin = _ListOrigin(name, self._clients.place(name), server)
         lists = {
-            place: _ListReading(origin, place, version, names, extra=self._extra)
-            for place, (version, names) in places.items()
+            place: _ListReading(origin, place, wanted, extra=self._extra)
+            for place, wanted in places.items()
         }
         after: dict[_Place, str] = {}
         for place, each in lists.items():
@@ -348,7 +343,7 @@ class LiveFleet:
                 each.earlier = self._increment.kept_list(each.key)
             if each.earlier is not None:
                 after[place] = each.earlier.more
-        kinds = {place: version for place, (version, _) in places.items()}
+        kinds = {place: wanted.api_version for place, wanted in places.items()}
         # Those of the whole cluster are listed for each namespace.
         seen: set[tuple[str, ...]] = set()
         for page in cluster.list_each(kinds, after=after):
@@ -359,24 +354,33 @@ class LiveFleet:
         yield _Answer(name, definitions=definitions)
 
 
+class _ListOrigin(msgspec.Struct, frozen=True):
+    """Where a list is read: a cluster, its place for a reader, and its server.
+
+    A cluster that is made anew may have the name of another one.
+    """
+
+    cluster: str
+    place: str
+    server: str
+
+
 class _ListReading:
     """A list of a cluster while it is read: of what manifests name, or of all."""
 
     def __init__(
         self,
-        origin: tuple[str, str, str],
+        origin: _ListOrigin,
         place: _Place,
-        api_version: str,
-        names: set[str],
+        wanted: _WantedNames,
         *,
         extra: bool,
     ) -> None:
-        # A cluster that is made anew may have the name of another one.
-        self._cluster, self._source, self._server = origin
+        self._origin = origin
         self._place = place
-        self._api_version = api_version
-        self._left = {*names}
-        self._names = names
+        self._api_version = wanted.api_version
+        self._left = {*wanted.names}
+        self._names = wanted.names
         self._extra = extra
         # What an earlier run has read, until it is known whether that counts.
         self.earlier: KeptList | None = None
@@ -384,8 +388,13 @@ class _ListReading:
     @property
     def key(self) -> bytes:
         """What the list, and what is read of it, is known by from run to run."""
-        facts = (self._cluster, self._place, self._api_version, sorted(self._names))
-        encoded = msgspec.json.encode((*facts, self._extra, self._server))
+        facts = (
+            self._origin.cluster,
+            self._place,
+            self._api_version,
+            sorted(self._names),
+        )
+        encoded = msgspec.json.encode((*facts, self._extra, self._origin.server))
         return blake2b(encoded, digest_size=_DIGEST).digest()
 
     def answer(self, page: ListedPage, seen: set[tuple[str, ...]]) -> _Answer:
@@ -410,7 +419,7 @@ class _ListReading:
             # What was not read of the list is not known.
             new = [self._unknown(name, page.error) for name in sorted(self._left)]
         return _Answer(
-            self._cluster,
+            self._origin.cluster,
             new,
             found,
             earlier.since,
@@ -438,13 +447,13 @@ class _ListReading:
         return page
 
     def _record_of(self, live: JSONObject) -> Record:
-        return record_of(live, self._cluster, self._source)
+        return record_of(live, self._origin.cluster, self._origin.place)
 
     def _unknown(self, name: str, error: SmpError) -> Record:
         """Return what stands for the live object of a manifest that was not read."""
         _group, kind, namespace = self._place
         return Record(
-            self._cluster,
+            self._origin.cluster,
             self._api_version,
             kind,
             namespace,

@@ -27,6 +27,7 @@ from smp._values.values import JSONObject, as_object
 from smp.cli._drift_documents import read_only
 from smp.cli._drift_pairs import ObjectPair, PairedPart, Skipped, by_size
 from smp.cli._drift_records import Granule, Record, RecordPart
+from smp.cli._options import DriftSettings
 from smp.comparison import Rules
 from smp.custom_resources import unchecked
 from smp.errors import SmpError, UnknownKindError
@@ -187,18 +188,13 @@ class Comparer:
         self,
         catalog: Catalog,
         rules: Rules,
-        *,
-        show_secrets: bool,
-        additions: bool = False,
-        all_rows: bool = False,
+        settings: DriftSettings,
     ) -> None:
         self._catalog = catalog
         # The definitions of clusters as catalogs, and as hashes.
         self._catalogs: dict[str, tuple[Catalog, bytes]] = {}
         self._rules = rules
-        self._show_secrets = show_secrets
-        self._additions = additions
-        self._all_rows = all_rows
+        self._settings = settings
         self.state: str = ""
         self.last: int = 0
         self.salt: bytes = b""
@@ -268,7 +264,7 @@ class Comparer:
 
     def _wanted(self, rows: list[DriftRow]) -> Callable[[DriftRow], bool]:
         """Return which rows that are the same somebody asks for."""
-        if self._all_rows:
+        if self._settings.all_rows:
             return lambda _row: True
         if not self.state or not self.last:
             return lambda _row: False
@@ -311,8 +307,8 @@ class Comparer:
             pa.RecordBatch.from_pydict(columns, pa.schema(types.items())),
             catalog=self._catalog_of(batch[0]),
             rules=self._rules,
-            show_secrets=self._show_secrets,
-            additions=self._additions,
+            show_secrets=self._settings.show_secrets,
+            additions=self._settings.additions,
         )
         for pair, values in zip(batch, compared.to_pylist(), strict=True):
             # Without both texts the row is unreadable.

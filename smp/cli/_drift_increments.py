@@ -16,7 +16,8 @@ import msgspec
 
 from smp.cli._drift_comparing import DriftRow, SameCount
 from smp.cli._drift_documents import FEWEST, DocumentTable, find_table
-from smp.cli._drift_history import History
+from smp.cli._drift_files import FleetInputs
+from smp.cli._drift_gaps import ReadingGaps
 from smp.cli._drift_reading import FileContent
 from smp.cli._drift_records import FilePart, Granule, SideFile, granule_of
 from smp.cli._drift_state import (
@@ -37,25 +38,32 @@ _NOTHING: Final = KnownFile(b"", FileContent())
 _TABLES: Final = 4
 
 
+class DriftRun(msgspec.Struct, frozen=True):
+    """What the steps of a run share: what is read, and missed, and said, and kept."""
+
+    inputs: FleetInputs
+    gaps: ReadingGaps
+    notices: RunNotices
+    # None without a state.
+    increment: Increment | None
+
+
 class Increment:
     """What has changed since the last run, and what is known after this one."""
 
     def __init__(
         self,
         state: DriftState,
-        salt: bytes,
-        history: History | None,
+        known: KnownRun,
         notices: RunNotices,
         *,
         reads_all: bool,
     ) -> None:
         self.state: DriftState = state
         self._notices = notices
-        self._has_history = history is not None
-        head = "" if history is None else history.head
-        self._known = KnownRun(salt, head)
+        self._known = known
         # The files of the last run with the same options.
-        is_alike = state.known.salt == salt and not reads_all
+        is_alike = state.known.salt == known.salt and not reads_all
         self._former: KnownFiles = state.files if is_alike else {}
         self._files: KnownFiles = {}
         # The files that are as they were.
@@ -70,19 +78,21 @@ class Increment:
     def begin(
         cls,
         path: str,
-        salt: bytes,
-        history: History | None,
+        known: KnownRun,
         notices: RunNotices,
         *,
         reads_all: bool,
     ) -> Increment | None:
-        """Begin with the state of a file; a run goes on without one that is broken."""
+        """Begin with the state of a file; a run goes on without one that is broken.
+
+        ``known`` is what is known of this run at its beginning.
+        """
         try:
             state = DriftState(path)
         except DocumentError as error:
             notices.fail(error)
             return None
-        return cls(state, salt, history, notices, reads_all=reads_all)
+        return cls(state, known, notices, reads_all=reads_all)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -154,7 +164,7 @@ class Increment:
             if (is_desired, path) not in paths:
                 continue
             # Git says of lines who has set them.
-            if self._has_history:
+            if self._known.head:
                 return False
             found = line_of(is_desired, path, int(line))
             if found is None:

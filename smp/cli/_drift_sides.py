@@ -27,8 +27,7 @@ from smp._values.values import JSONObject
 from smp.cli._drift_comparing import LARGE, Comparer, Found, load_fleet
 from smp.cli._drift_documents import DocumentTable
 from smp.cli._drift_files import FleetInputs
-from smp.cli._drift_gaps import ReadingGaps
-from smp.cli._drift_increments import Increment
+from smp.cli._drift_increments import DriftRun, Increment
 from smp.cli._drift_pairs import PairedPart, Parts
 from smp.cli._drift_parsing import RecordReader
 from smp.cli._drift_reading import (
@@ -42,11 +41,10 @@ from smp.cli._drift_reading import (
     size_of,
 )
 from smp.cli._drift_records import FilePart, Granule, Record, SideFile
-from smp.cli._drift_telling import RunNotices
 from smp.cli._errors import UsageError, printable
 from smp.cli._inputs import STDIN
 from smp.cli._live import CLUSTER, is_cluster
-from smp.cli._options import CommandSettings, Schemas
+from smp.cli._options import DriftSettings, Schemas
 from smp.cli._workers import WorkerPool
 from smp.errors import DocumentError, SmpError
 from smp.schema.catalog import Catalog
@@ -114,39 +112,33 @@ def _may_fork() -> bool:
 
 
 class DriftSides(msgspec.Struct, frozen=True):
-    """What a run reads: both sides, and how objects get their clusters."""
+    """What a run reads: what the settings say, and the live side."""
 
-    paths: tuple[str, ...]
-    cluster: str
-    by_folder: bool
-    extra: bool
-    # Whether what was applied is looked for in all namespaces.
-    is_everywhere: bool
+    settings: DriftSettings
     live: str = ""
     # Those of a live cluster, or of several ones.
     clients: ContextClients | None = None
 
-    def connect(
-        self, live: tuple[str, ...], globs: tuple[str, ...], settings: CommandSettings
-    ) -> DriftSides:
-        """Return the sides with what is live. Raises UsageError, ConfigurationError."""
+    @classmethod
+    def of(cls, settings: DriftSettings) -> DriftSides:
+        """Connect to what is live. Raises UsageError and ConfigurationError."""
+        live, globs = settings.live, settings.contexts
         if not (live or globs):
             raise UsageError("give manifests, -f FILE, and '--live'")
         is_fleet = bool(globs) or len(live) > 1
         # A live object says what was applied last to it.
-        if not self.paths and (is_fleet or not is_cluster(live[0])):
+        if not settings.paths and (is_fleet or not is_cluster(live[0])):
             raise UsageError("give manifests: only --live cluster can be without")
         side = CLUSTER if is_fleet else live[0]
-        require_sides(self.paths, side)
+        require_sides(settings.paths, side)
         if not is_cluster(side):
-            if self.extra:
+            if settings.extra:
                 reason = "'--extra' is for '--live cluster': a file has all it has"
                 raise UsageError(reason)
-            return msgspec.structs.replace(self, live=side)
+            return cls(settings, side)
         from smp.cli._drift_clusters import ContextClients  # noqa: PLC0415  # 150 ms; most runs read files
 
-        clients = ContextClients(live, globs, settings)
-        return msgspec.structs.replace(self, live=side, clients=clients)
+        return cls(settings, side, ContextClients(live, globs, settings))
 
 
 class FleetReader:
@@ -154,49 +146,44 @@ class FleetReader:
 
     def __init__(
         self,
-        inputs: FleetInputs,
-        gaps: ReadingGaps,
+        run: DriftRun,
         workers: WorkerPool[DriftWorker],
-        notices: RunNotices,
-        increment: Increment | None,
     ) -> None:
-        self._inputs = inputs
-        self._gaps = gaps
+        self._run = run
+        self._inputs = run.inputs
+        self._gaps = run.gaps
         self._workers = workers
         self._parts = workers.worker.parts
-        self._notices = notices
-        self._increment = increment
+        self._notices = run.notices
+        self._increment = increment = run.increment
         self._size = 0
         if increment is not None:
             state = increment.state
             workers.worker.know(state.path, state.last, increment.salt)
         self._may_start = True
 
-    def read(
-        self, sides: DriftSides, settings: CommandSettings, schemas: Schemas
-    ) -> None:
+    def read(self, sides: DriftSides, schemas: Schemas) -> None:
         """Read both sides. Raises DocumentError for one that cannot be read."""
+        settings = sides.settings
         desired = [
             file
-            for path in sides.paths
-            for file in self._files(sides, path, is_desired=True)
+            for path in settings.paths
+            for file in self._files(settings, path, is_desired=True)
         ]
         if sides.clients is None:
-            live = self._files(sides, sides.live, is_desired=False)
+            live = self._files(settings, sides.live, is_desired=False)
             self._read_files([*desired, *live])
             return
         # Processes get the definitions of clusters, which are known at the end.
         self._may_start = False
-        fleet = sides.clients.fleet(
-            self._inputs, self._gaps, self._increment, extra=sides.extra
-        )
-        if sides.paths:
+        fleet = sides.clients.fleet(self._run, extra=settings.extra)
+        if settings.paths:
             self._add(fleet.of_each(self._manifests(desired)), is_desired=True)
             with closing(fleet.records()) as found:
                 self._add(found, is_desired=False)
         else:
             for pair in fleet.applied(
-                settings.selector, is_everywhere=sides.is_everywhere
+                settings.selector, is_everywhere=settings.all_namespaces
             ):
                 for is_desired, record in zip((True, False), pair, strict=True):
                     self._add([record], is_desired=is_desired)
@@ -226,14 +213,14 @@ class FleetReader:
         self._expect()
 
     def _files(
-        self, sides: DriftSides, path: str, *, is_desired: bool
+        self, settings: DriftSettings, path: str, *, is_desired: bool
     ) -> list[SideFile]:
         """List the files of a path. Raises DocumentError."""
         found = side_files(
             self._inputs,
             path,
-            sides.cluster,
-            by_folder=sides.by_folder,
+            settings.cluster,
+            by_folder=settings.by_folder,
             is_desired=is_desired,
         )
         for file in found:

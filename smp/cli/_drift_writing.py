@@ -9,11 +9,10 @@ import msgspec
 
 from smp.cli._drift_comparing import DriftRow, Found
 from smp.cli._drift_history import History
-from smp.cli._drift_increments import Increment
+from smp.cli._drift_increments import DriftRun
 from smp.cli._drift_output import DriftTotals, Output
 from smp.cli._drift_pairs import Skipped
 from smp.cli._drift_records import RecordPart
-from smp.cli._drift_telling import RunNotices
 
 
 class RowWriter:
@@ -21,16 +20,15 @@ class RowWriter:
 
     def __init__(
         self,
+        run: DriftRun,
         output: Output,
         totals: DriftTotals,
-        notices: RunNotices,
-        increment: Increment | None,
         history: History | None,
     ) -> None:
         self._output = output
         self._totals = totals
-        self._notices = notices
-        self._increment = increment
+        self._notices = run.notices
+        self._increment = run.increment
         self._history = history
 
     def _write_known(self) -> None:

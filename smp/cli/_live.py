@@ -69,12 +69,7 @@ def cluster_of(paths: Sequence[str]) -> str | None:
 
 
 def pair_with_live(
-    paths: Sequence[str],
-    entries: Listing,
-    inputs: Inputs,
-    settings: CommandSettings,
-    *,
-    at_once: bool,
+    paths: Sequence[str], entries: Listing, inputs: Inputs, settings: CommandSettings
 ) -> tuple[Listing, Listing]:
     """List live objects: those of files, and those that ``entries`` have in a cluster.
 
@@ -82,7 +77,7 @@ def pair_with_live(
     its live object in the cluster, as in kubectl. Raises DocumentError, UsageError,
     ConfigurationError and ApiError.
     """
-    cluster = cluster_of(paths)
+    cluster, at_once = cluster_of(paths), settings.selects_by_name
     if cluster is None:
         return entries, inputs.listing(paths, at_once=at_once)
     files = [path for path in paths if path != cluster]

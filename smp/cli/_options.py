@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Final, Literal, TypeAlias
 
@@ -11,7 +11,7 @@ import msgspec
 from smp import custom_resources
 from smp._values.times import parse_duration
 from smp._values.values import JSON, JSONObject, as_object, as_text
-from smp.cli._commands import Argument, Command, CommandOption, switch
+from smp.cli._commands import Argument, CommandOption, switch
 from smp.cli._definitions import Definitions, is_definition
 from smp.cli._errors import concerning, report
 from smp.cli._inputs import COMPILED, Inputs
@@ -67,8 +67,10 @@ def read_duration(value: str) -> float:
 
 
 class CommandSettings(msgspec.Struct, frozen=True):
-    """The shared options of one run."""
+    """The options of one run that commands share; each has a subclass with its own."""
 
+    paths: tuple[str, ...] = ()
+    kustomizations: tuple[str, ...] = ()
     output: str = "report"
     # A format of smp.reports, in place of the output.
     report_format: str | None = None
@@ -111,7 +113,12 @@ class CommandSettings(msgspec.Struct, frozen=True):
     @property
     def unknown_fields(self) -> UnknownFields:
         """What an operation does below a field that the schema does not know."""
-        return "merge" if self.validate == "keep" else "error"
+        return "merge" if self.keeps_unknown else "error"
+
+    @property
+    def keeps_unknown(self) -> bool:
+        """Whether fields stay that the schema does not know."""
+        return self.validate == "keep"
 
     @property
     def is_for_a_reader(self) -> bool:
@@ -126,6 +133,11 @@ class CommandSettings(msgspec.Struct, frozen=True):
         is_report = self.report_format is not None
         return is_report and not self.stat and not self.quiet
 
+    @property
+    def selects_by_name(self) -> bool:
+        """Whether the names of all objects decide which of them take part."""
+        return bool(self.namespace or self.include_kind)
+
     def open_inputs(self) -> Inputs:
         """Return what reads the inputs of the run."""
         return Inputs(self.max_bytes, self.exclude)
@@ -133,6 +145,30 @@ class CommandSettings(msgspec.Struct, frozen=True):
     def masks(self, versions: Mapping[str, JSONObject | None]) -> Masks:
         """Return the masks of one object, made of its versions by role."""
         return Masks(versions, show_secrets=self.show_secrets, mask_env=self.mask_env)
+
+
+class ApplySettings(CommandSettings, frozen=True):
+    """The options of an apply without a cluster."""
+
+    live_paths: tuple[str, ...] = ()
+    last_paths: tuple[str, ...] = ()
+    overwrite: bool = True
+
+
+class DriftSettings(CommandSettings, frozen=True):
+    """The options of ``smp drift``."""
+
+    live: tuple[str, ...] = ()
+    contexts: tuple[str, ...] = ()
+    cluster: str = ""
+    by_folder: bool = False
+    extra: bool = False
+    additions: bool = False
+    state: str | None = None
+    git: str | None = None
+    metrics: str | None = None
+    all_rows: bool = False
+    all_namespaces: bool = False
 
 
 class Sources(msgspec.Struct):
@@ -605,17 +641,7 @@ def format_option(*formats: str) -> CommandOption:
     )
 
 
-def declare(
-    run: Callable[..., int],
-    options: tuple[CommandOption, ...],
-    arguments: tuple[Argument, ...] = (PATHS,),
-    *,
-    example: str,
-    exit_codes: str = "0 done, 1 done with warnings and --strict, 2 an error,\n"
-    "3 done in part",
-) -> Command:
-    """Declare a command that gets its shared options as Settings."""
-    shared = frozenset(CommandSettings.__struct_fields__)
-    return Command(
-        run, example, options, arguments, exit_codes, CommandSettings, shared
-    )
+# Of the commands that go on with other objects where one fails.
+OBJECT_EXIT_CODES: Final = (
+    "0 done, 1 done with warnings and --strict, 2 an error,\n3 done in part"
+)

@@ -260,8 +260,7 @@ class ObjectOperation(msgspec.Struct, frozen=True):
         if settings.defaults:
             obj = as_stored(obj, old, schema, profile=settings.profile)
         told = _findings_of_decoding(found, wrong, settings)
-        is_kept = settings.validate == "keep"
-        dropped = () if is_kept else found.unknown_fields
+        dropped = () if settings.keeps_unknown else found.unknown_fields
         return obj, [*told, *map(refusal_of, violations)], dropped
 
     def _decode(
@@ -270,7 +269,7 @@ class ObjectOperation(msgspec.Struct, frozen=True):
         """Decode an object, by the types of the values that the masks cover."""
         # Nulls are left to typed storage, which knows their zero values.
         decode = partial(decode_object, schema=self.schema, typed=False, custom=True)
-        found = decode(new, old, prunes=self.settings.unknown_fields != "merge")
+        found = decode(new, old, prunes=not self.settings.keeps_unknown)
         wrong: list[Violation] = [*found.misfits]
         covered, covered_before = found.object, old
         if self.schema.kind == "Secret":
@@ -316,7 +315,7 @@ def _findings_of_decoding(
     if settings.validate == "ignore":
         return []
     # A server that knows more fields is not known here.
-    paths = () if settings.validate == "keep" else found.unknown_fields
+    paths = () if settings.keeps_unknown else found.unknown_fields
     unknown = [f'unknown field "{path}"' for path in paths]
     texts = unknown + [each.message for each in wrong if isinstance(each, Misfit)]
     if settings.validate == "strict" and texts:

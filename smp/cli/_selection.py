@@ -23,11 +23,6 @@ from smp.schema.resources import read_published_resources
 GroupKind: TypeAlias = tuple[str, str]
 
 
-def selects_by_name(settings: CommandSettings) -> bool:
-    """Tell whether the names of all objects decide which of them take part."""
-    return bool(settings.namespace or settings.include_kind)
-
-
 def select_by(selector: str) -> Callable[[JSONObject], bool]:
     """Return what tells whether an object has labels. Raises UsageError."""
     if not selector:
@@ -54,7 +49,7 @@ class Selection:
         self._inputs = inputs
         self._namespace = settings.namespace
         self._has_labels = select_by(settings.selector)
-        self._selects_by_name = selects_by_name(settings)
+        self._selects_by_name = settings.selects_by_name
         self._kinds: set[GroupKind] | None = None
         self._cluster_wide: set[GroupKind] = set()
         if not self._selects_by_name:

@@ -37,14 +37,14 @@ from smp.cli._options import (
     LIVE_OPTIONS,
     MERGE_OPTIONS,
     OVERWRITE_OPTION,
+    PATHS,
     POLICIES_OPTION,
     READER_OUTPUTS,
     REPORT_FORMATS,
     SELECTION_OPTIONS,
     SERVER_SIDE_OPTIONS,
     VALIDATE_OPTION,
-    CommandSettings,
-    declare,
+    ApplySettings,
     format_option,
     output_option,
     profile_option,
@@ -52,7 +52,7 @@ from smp.cli._options import (
 from smp.cli._outcomes import ObjectOperation, Versions
 from smp.cli._run import Work, load_row, run
 from smp.cli._secrets import Masks
-from smp.cli._selection import Selection, selects_by_name
+from smp.cli._selection import Selection
 from smp.errors import UnknownFieldError, did_you_mean, listing
 from smp.paths import Path
 from smp.schema.model import ListType, ObjectType, Schema, Type
@@ -75,17 +75,7 @@ _NOT_IN_FILE: Final = "last-applied: none, as the file does not have the object"
 _ANNOTATION: Final = "last-applied: from the annotation of the live object"
 
 
-def run_apply(
-    *,
-    paths: tuple[str, ...],
-    kustomizations: tuple[str, ...],
-    live_paths: tuple[str, ...],
-    last_paths: tuple[str, ...],
-    overwrite: bool,
-    settings: CommandSettings,
-    dry_run: str = "client",
-    explained: Explained | None = None,
-) -> int:
+def run_apply(settings: ApplySettings, explained: Explained | None = None) -> int:
     """Print each new object as an API server would store it.
 
     What `kubectl apply` and a server do together, without either. Objects are paired
@@ -104,24 +94,20 @@ def run_apply(
     a union, as a change to strategy Recreate, that is an error, and -o requests prints
     what has to be sent: each request with method, path, query, media type and body.
     """
-    del dry_run  # a script of kubectl's may say that nothing is to be written
-    _require_options(settings, has_others=bool(last_paths) or not overwrite)
+    _require_options(settings)
     inputs = settings.open_inputs()
+    paths, kustomizations = settings.paths, settings.kustomizations
     if not paths and not kustomizations:
         raise UsageError("give manifests: -f FILE, or -k DIR")
-    at_once = selects_by_name(settings)
+    at_once = settings.selects_by_name
     rows: Iterable[ObjectRow]
-    if live_paths or last_paths or kustomizations or at_once:
+    if settings.live_paths or settings.last_paths or kustomizations or at_once:
         entries = inputs.listing(paths, kustomizations, at_once=at_once)
         selection = Selection(settings, inputs, entries if at_once else ())
         entries, live_entries = pair_with_live(
-            live_paths,
-            selection.of_configuration(entries),
-            inputs,
-            settings,
-            at_once=at_once,
+            settings.live_paths, selection.of_configuration(entries), inputs, settings
         )
-        last_entries = inputs.listing(last_paths, at_once=at_once)
+        last_entries = inputs.listing(settings.last_paths, at_once=at_once)
         live = EntryPairing(entries, selection.of_states(live_entries))
         last = EntryPairing(entries, selection.of_states(last_entries))
         rows = _rows(entries, live, last, inputs)
@@ -134,7 +120,7 @@ def run_apply(
     # Where a path has no cause, it counts whether the object has others.
     if explained is not None and not explained.path:
         shows = explained.shows
-    command = ApplyCommand(inputs, selection, settings, overwrite, bool(last_paths))
+    command = ApplyCommand(inputs, selection, settings)
     compute = partial(command.apply, shows=shows)
     if settings.server_side:
         compute = partial(command.apply_server_side)
@@ -154,13 +140,10 @@ def run_apply(
     return run(rows, Work(compute, layout), inputs, settings)
 
 
-def _require_options(settings: CommandSettings, *, has_others: bool) -> None:
-    """Raise UsageError for options that do not go together, in the words of kubectl.
-
-    ``has_others`` says that there are options that are for client-side apply alone.
-    """
+def _require_options(settings: ApplySettings) -> None:
+    """Raise UsageError for options that do not go together, in the words of kubectl."""
     if settings.server_side:
-        if has_others:
+        if settings.last_paths or not settings.overwrite:
             raise UsageError(
                 "--last-applied and --no-overwrite do not work with --server-side"
             )
@@ -236,9 +219,10 @@ def _require_known(path: str, type_: Type) -> None:
         current = field.type
 
 
-COMMAND: Final[Command] = declare(
+COMMAND: Final = Command(
     run_apply,
-    (
+    settings=ApplySettings,
+    options=(
         FILENAME_OPTION,
         KUSTOMIZE_OPTION,
         *LIVE_OPTIONS,
@@ -249,6 +233,7 @@ COMMAND: Final[Command] = declare(
             help="As in kubectl. This command writes nothing in any case.",
             choices=("client",),
             default="client",
+            has_effect=False,
         ),
         switch(
             "--defaults",
@@ -272,6 +257,7 @@ COMMAND: Final[Command] = declare(
         *SELECTION_OPTIONS,
         *MERGE_OPTIONS,
     ),
+    arguments=(PATHS,),
     example="apply -f new.yaml --live live.yaml --last-applied old.yaml",
     exit_codes="0 done, 1 done with warnings and --strict, 2 an error,\n"
     "or a server would refuse an object, 3 done in part",
@@ -292,16 +278,11 @@ def _rows(
 
 
 class ApplyCommand(msgspec.Struct, frozen=True):
-    """What ``smp apply`` does with each row of objects.
-
-    ``has_file`` says that what was applied last is in files.
-    """
+    """What ``smp apply`` does with each row of objects."""
 
     inputs: Inputs
     selection: Selection
-    settings: CommandSettings
-    overwrite: bool
-    has_file: bool
+    settings: ApplySettings
 
     def apply(
         self, row: ObjectRow, *, shows: Callable[[Path, str], bool] | None
@@ -315,7 +296,8 @@ class ApplyCommand(msgspec.Struct, frozen=True):
             schema, note = self.selection.schemas.of_any(new)
             versions, source = Versions(None, new.value, None), ""
             if live is not None:
-                last_applied, source = _last_applied(live, last, has_file=self.has_file)
+                has_file = bool(self.settings.last_paths)
+                last_applied, source = _last_applied(live, last, has_file=has_file)
                 versions = _annotate(last_applied, new.value, live.value)
             masks = self.settings.masks(
                 {
@@ -331,7 +313,10 @@ class ApplyCommand(msgspec.Struct, frozen=True):
                 outcome = operation.create(masked.modified)
             else:
                 outcome = operation.apply(
-                    masked, overwrite=self.overwrite, notes=[source], shows=shows
+                    masked,
+                    overwrite=self.settings.overwrite,
+                    notes=[source],
+                    shows=shows,
                 )
         outcome = self._as_applied(outcome, row, schema, note)
         # The other formats print the object with its values. They are put back only

@@ -22,8 +22,9 @@ from smp.cli._live import in_place_of
 from smp.cli._objects import ObjectRow
 from smp.cli._options import (
     LIVE_CLUSTER_OPTIONS,
+    OBJECT_EXIT_CODES,
+    PATHS,
     CommandSettings,
-    declare,
     filename_option,
     format_option,
     output_option,
@@ -56,7 +57,6 @@ class Wanted(msgspec.Struct, frozen=True):
     patterns: tuple[Pattern, ...] = ()
     managers: frozenset[str] = frozenset()
     unowned: bool = False
-    managed_fields: bool = False
 
     def has_owners(self, owners: Iterable[Owner], ownership: Ownership) -> bool:
         """Tell whether fields of these owners are selected."""
@@ -322,16 +322,17 @@ _NO_ENTRIES: Final = (
 )
 
 
-def run_blame(
-    *,
-    paths: tuple[str, ...],
-    live: tuple[str, ...],
-    selected: tuple[str, ...],
-    managers: tuple[str, ...],
-    unowned: bool,
-    show_managed_fields: bool,
-    settings: CommandSettings,
-) -> int:
+class BlameSettings(CommandSettings, frozen=True):
+    """The options of ``smp blame``."""
+
+    live: tuple[str, ...] = ()
+    selected: tuple[str, ...] = ()
+    managers: tuple[str, ...] = ()
+    unowned: bool = False
+    show_managed_fields: bool = False
+
+
+def run_blame(settings: BlameSettings) -> int:
     """Print each object with the managers that own its fields.
 
     The owners come from metadata.managedFields alone; no schema is needed. The objects
@@ -348,17 +349,17 @@ def run_blame(
     -o report lists managers and paths, --format json is for other programs. The values
     of Secrets are masked.
     """
-    if not paths:
+    if not settings.paths:
         raise UsageError("give live objects: smp blame FILE, or -f FILE")
     inputs = settings.open_inputs()
     try:
-        patterns = tuple(pattern_of(path) for path in selected)
+        patterns = tuple(pattern_of(path) for path in settings.selected)
     except ValueError as error:
         raise UsageError(f"Invalid value for '--path': {error}") from None
-    wanted = Wanted(patterns, frozenset(managers), unowned, show_managed_fields)
-    entries = inputs.listing(paths, at_once=True)
+    wanted = Wanted(patterns, frozenset(settings.managers), settings.unowned)
+    entries = inputs.listing(settings.paths, at_once=True)
     inputs.end_listings()
-    entries = in_place_of(live, entries, inputs, settings)
+    entries = in_place_of(settings.live, entries, inputs, settings)
     selection = Selection(settings, inputs, entries)
     compute = partial(
         _outcome,
@@ -372,9 +373,10 @@ def run_blame(
     return run(rows, work, inputs, settings)
 
 
-COMMAND: Final[Command] = declare(
+COMMAND: Final = Command(
     run_blame,
-    (
+    settings=BlameSettings,
+    options=(
         filename_option("Live objects, or with --live manifests"),
         *LIVE_CLUSTER_OPTIONS,
         CommandOption(
@@ -416,7 +418,9 @@ COMMAND: Final[Command] = declare(
             "color",
         ),
     ),
+    arguments=(PATHS,),
     example="blame live.yaml --path spec.template -o report",
+    exit_codes=OBJECT_EXIT_CODES,
 )
 
 
@@ -425,7 +429,7 @@ def _outcome(
     *,
     inputs: Inputs,
     selection: Selection,
-    settings: CommandSettings,
+    settings: BlameSettings,
     wanted: Wanted,
 ) -> BlameOutcome | None:
     loaded = inputs.load(row.entry)
@@ -434,7 +438,7 @@ def _outcome(
     masks = settings.masks({"live": loaded.value})
     with concerning(loaded.document, loaded.label):
         found = blame(
-            masks.mask(loaded.value), show_managed_fields=wanted.managed_fields
+            masks.mask(loaded.value), show_managed_fields=settings.show_managed_fields
         )
     texts = [str(problem) for problem in found.problems]
     if not found.owners and not texts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec.structs import asdict, replace
@@ -38,7 +38,6 @@ from smp.cli._options import (
     SELECTION_OPTIONS,
     VALIDATE_OPTION,
     CommandSettings,
-    declare,
     filename_option,
     format_option,
     output_option,
@@ -51,7 +50,7 @@ from smp.cli._outcomes import (
 )
 from smp.cli._renames import pair_renamed
 from smp.cli._run import Work, load_row, run
-from smp.cli._selection import Selection, selects_by_name
+from smp.cli._selection import Selection
 from smp.cli._state_pairing import StatePairing
 from smp.comparison import SetAside, is_stored
 from smp.custom_resources import STRATEGIC_MERGE_PATCH, form_of
@@ -65,16 +64,28 @@ if TYPE_CHECKING:
 _STALE: Final = "stale-last-applied"
 
 
-def run_diff(
-    *,
-    dry_run: str,
-    states: tuple[str, ...],
-    paths: tuple[str, ...],
-    kustomizations: tuple[str, ...],
-    live: tuple[str, ...],
-    settings: CommandSettings,
-    **asked: Any,
-) -> int:
+class DiffSettings(CommandSettings, frozen=True):
+    """The options of ``smp diff``; most of its own are for a diff of a cluster."""
+
+    states: tuple[str, ...] = ()
+    live: tuple[str, ...] = ()
+    dry_run: str = "none"
+    recursive: bool = False
+    overwrite: bool = True
+    give_up: tuple[str, ...] = ()
+    skip_conflicts: bool = False
+    prune: bool = False
+    applyset: str = ""
+    tooling: str = ""
+    prune_allowlist: tuple[str, ...] = ()
+
+    @property
+    def is_three_way(self) -> bool:
+        """Whether it is said what an apply changes in live objects."""
+        return bool(self.live)
+
+
+def run_diff(settings: DiffSettings) -> int:
     """Show what differs between two states of objects, or what an apply changes.
 
     From each object of ORIGINAL to that of MODIFIED; with --live, from each live object
@@ -93,11 +104,9 @@ def run_diff(
     For kubectl diff, smp-diff is this command:
     KUBECTL_EXTERNAL_DIFF=smp-diff kubectl diff -f new.yaml
     """
-    originals_at, manifests = _paths_of(
-        states, paths, kustomizations, has_live=bool(live)
-    )
-    if dry_run == "server" or settings.server_side or asked["prune"]:
-        cluster = cluster_of(live)
+    originals_at, manifests = _paths_of(settings)
+    if settings.dry_run == "server" or settings.server_side or settings.prune:
+        cluster = cluster_of(settings.live)
         if cluster is None or originals_at:
             raise UsageError(
                 "--dry-run=server, --server-side and --prune ask a cluster: "
@@ -105,55 +114,41 @@ def run_diff(
             )
         from smp.cli._cluster_diff import show_diff  # noqa: PLC0415  # 150 ms
 
-        asked |= {"paths": manifests, "kustomizations": kustomizations}
-        return show_diff(cluster, asdict(settings) | asked)
+        return show_diff(cluster, asdict(settings) | {"paths": manifests})
     inputs = settings.open_inputs()
     comparing = Comparing.of(settings, inputs)
-    # The live objects themselves say what was applied last.
-    has_annotations = not originals_at
-    at_once = selects_by_name(settings)
+    at_once = settings.selects_by_name
     original_entries = inputs.listing(originals_at, at_once=at_once)
-    entries = inputs.listing(manifests, kustomizations, at_once=at_once)
+    entries = inputs.listing(manifests, settings.kustomizations, at_once=at_once)
     named = [*original_entries, *entries] if at_once else []
     selection = Selection(settings, inputs, named)
     entries, live_entries = pair_with_live(
-        live,
-        selection.of_configuration(entries),
-        inputs,
-        settings,
-        at_once=at_once,
+        settings.live, selection.of_configuration(entries), inputs, settings
     )
-    is_three_way = bool(live)
     former = selection.of_states(original_entries)
     originals: Pairing = EntryPairing(entries, former)
-    if not is_three_way:
+    if not settings.is_three_way:
         originals = StatePairing(entries, former, inputs)
     lives = EntryPairing(entries, selection.of_states(live_entries))
-    operation = DiffOperation(
-        inputs, selection, settings, comparing, is_three_way, has_annotations
-    )
-    rows = _rows(entries, originals, lives, inputs, settings, is_three_way=is_three_way)
+    # Else the live objects themselves say what was applied last.
+    has_annotations = not originals_at
+    operation = DiffOperation(inputs, selection, settings, comparing, has_annotations)
+    rows = operation.rows(entries, originals, lives)
     layout = patch_layout(settings, inputs, "smp diff")
     work = Work(operation.compute, layout, is_comparison=True)
     return run(rows, work, inputs, settings)
 
 
-def _paths_of(
-    states: tuple[str, ...],
-    paths: tuple[str, ...],
-    kustomizations: tuple[str, ...],
-    *,
-    has_live: bool,
-) -> tuple[list[str], list[str]]:
+def _paths_of(settings: DiffSettings) -> tuple[list[str], list[str]]:
     """Return the paths of ORIGINAL, if there is one, and of MODIFIED.
 
     MODIFIED is the last argument, unless -f or -k name it. Raises UsageError.
     """
-    former, modified = [*states], [*paths]
-    if former and not modified and not kustomizations:
+    former, modified = [*settings.states], [*settings.paths]
+    if former and not modified and not settings.kustomizations:
         modified = [former.pop()]
-    is_whole = bool(modified or kustomizations)
-    if len(former) > 1 or not is_whole or not (former or has_live):
+    is_whole = bool(modified or settings.kustomizations)
+    if len(former) > 1 or not is_whole or not (former or settings.live):
         raise UsageError(
             "give ORIGINAL and MODIFIED, -f FILE or -k DIR in place of MODIFIED; with "
             "--live, MODIFIED may be alone"
@@ -161,9 +156,10 @@ def _paths_of(
     return former, modified
 
 
-COMMAND: Final[Command] = declare(
+COMMAND: Final = Command(
     run_diff,
-    (
+    settings=DiffSettings,
+    options=(
         filename_option("MODIFIED"),
         KUSTOMIZE_OPTION,
         CommandOption(
@@ -219,45 +215,6 @@ COMMAND: Final[Command] = declare(
 )
 
 
-def _rows(
-    entries: Listing,
-    originals: Pairing,
-    lives: Pairing,
-    inputs: Inputs,
-    settings: CommandSettings,
-    *,
-    is_three_way: bool,
-) -> Iterator[ObjectRow]:
-    """Pair the objects, and add those that are removed, as far as they are listed."""
-    # A patch cannot rename an object.
-    finds_renamed = not is_three_way and settings.is_for_a_reader and not settings.quiet
-    former_numbers: set[int] = set()
-    rows = rows_of(entries, originals, lives)
-    for row in rows:
-        if finds_renamed and row.partners and row.partners[0] is None:
-            # Which objects are removed is known when all are paired.
-            finds_renamed = False
-            paired = pair_renamed([row, *rows], originals.unpaired(), inputs)
-            renamed = [other for other in paired if other.is_renamed]
-            former_numbers = {
-                each.partners[0].number for each in renamed if each.partners[0]
-            }
-            yield from paired
-        else:
-            yield row
-    removed, only_live = originals.unpaired(), lives.unpaired()
-    # Now all inputs are listed to their ends.
-    inputs.end_listings()
-    # A three-way patch never removes an object: kubectl apply leaves that to --prune.
-    if is_three_way:
-        inputs.skip(removed, "only in ORIGINAL")
-    inputs.skip(only_live, "live, but in no manifest")
-    if not is_three_way:
-        for entry in removed:
-            if entry.number not in former_numbers:
-                yield ObjectRow(entry, notes=entry.notes, is_removed=True)
-
-
 class DiffOperation(msgspec.Struct, frozen=True):
     """What a diff does with each object.
 
@@ -267,17 +224,51 @@ class DiffOperation(msgspec.Struct, frozen=True):
 
     inputs: Inputs
     selection: Selection
-    settings: CommandSettings
+    settings: DiffSettings
     comparing: Comparing
-    is_three_way: bool
     # Whether the live objects say what was applied last.
     has_annotations: bool
+
+    def rows(
+        self, entries: Listing, originals: Pairing, lives: Pairing
+    ) -> Iterator[ObjectRow]:
+        """Pair the objects as far as they are listed; add those that are removed."""
+        # A patch cannot rename an object.
+        settings, is_three_way = self.settings, self.settings.is_three_way
+        finds_renamed = (
+            not is_three_way and settings.is_for_a_reader and not settings.quiet
+        )
+        former_numbers: set[int] = set()
+        rows = rows_of(entries, originals, lives)
+        for row in rows:
+            if finds_renamed and row.partners and row.partners[0] is None:
+                # Which objects are removed is known when all are paired.
+                finds_renamed = False
+                paired = pair_renamed([row, *rows], originals.unpaired(), self.inputs)
+                renamed = [other for other in paired if other.is_renamed]
+                former_numbers = {
+                    each.partners[0].number for each in renamed if each.partners[0]
+                }
+                yield from paired
+            else:
+                yield row
+        removed, only_live = originals.unpaired(), lives.unpaired()
+        # Now all inputs are listed to their ends.
+        self.inputs.end_listings()
+        # A three-way patch never removes an object: --prune of kubectl apply does.
+        if is_three_way:
+            self.inputs.skip(removed, "only in ORIGINAL")
+        self.inputs.skip(only_live, "live, but in no manifest")
+        if not is_three_way:
+            for entry in removed:
+                if entry.number not in former_numbers:
+                    yield ObjectRow(entry, notes=entry.notes, is_removed=True)
 
     def compute(self, row: ObjectRow) -> ObjectOutcome | None:
         """Return the outcome of an object; None for one that is not selected."""
         if row.is_removed:
             return self._remove(row)
-        if self.is_three_way:
+        if self.settings.is_three_way:
             row = row.in_namespace_of(row.partners[1])
         obj, original, live = load_row(row, self.inputs)
         if not self.selection.has_labels(obj):
@@ -293,15 +284,15 @@ class DiffOperation(msgspec.Struct, frozen=True):
         with concerning(obj.document, obj.label):
             # Of two states a later version may not know the kind; what is applied to
             # a live object, or is new, has to be of one that it knows.
-            is_former = original is not None and not self.is_three_way
+            is_former = original is not None and not self.settings.is_three_way
             schema, note = self.selection.schemas.of_any(obj, is_former=is_former)
             outcome = self._compare(row.entry, states, schema)
         if row.is_renamed and original is not None:
             outcome = replace(outcome, renamed_from=original.label)
-        if not self.is_three_way and row.partners[0] is not None:
+        if not self.settings.is_three_way and row.partners[0] is not None:
             places = f"{row.partners[0].place} -> {row.entry.place}"
             outcome = replace(outcome, places=places)
-        before: Input = "last-applied" if self.is_three_way else "live"
+        before: Input = "last-applied" if self.settings.is_three_way else "live"
         inputs_of_row: tuple[tuple[Input, Entry | None], ...] = (
             ("manifest", row.entry),
             (before, row.partners[0]),
@@ -343,9 +334,9 @@ class DiffOperation(msgspec.Struct, frozen=True):
             entry, schema, self.settings, masks, self.selection.schemas.with_defaults
         )
         set_aside: tuple[SetAside, ...] = ()
-        if self.is_three_way and live is not None:
+        if self.settings.is_three_way and live is not None:
             outcome, set_aside = self._apply(operation, states, live)
-        elif self.is_three_way or original is None:
+        elif self.settings.is_three_way or original is None:
             outcome = operation.create(masks.mask(states.modified))
         else:
             compared = self.comparing.of_states(original, states.modified, lenient)
@@ -356,13 +347,13 @@ class DiffOperation(msgspec.Struct, frozen=True):
             refused = findings_of_update(old, asked, schema, self.settings)
             outcome = replace(outcome, warned=(*outcome.warned, *refused))
         # The verdict: what normalizers take for equal stays in the patch.
-        former = live if self.is_three_way else original
+        former = live if self.settings.is_three_way else original
         if former is None:
             return outcome
         is_dump = is_stored(former) != is_stored(states.modified)
         result = as_object(masks.unmask(outcome.after))
         verdict = self.comparing.verdict(
-            former, result, lenient, has_live=self.is_three_way or is_dump
+            former, result, lenient, has_live=self.settings.is_three_way or is_dump
         )
         return replace(
             outcome,
@@ -424,7 +415,6 @@ def _compare(
 ) -> ObjectOutcome:
     """Compute the two-way patch, in a form that a server takes for the kind."""
     lenient = schema.with_unknown_fields(settings.unknown_fields)
-    keeps_unknown = settings.unknown_fields == "merge"
     changed = two_way_patch(original, modified, lenient)
     patch: JSON = changed
     media_type, reason = STRATEGIC_MERGE_PATCH, ""
@@ -440,5 +430,7 @@ def _compare(
         patch,
         media_type=media_type,
         reason=reason,
-        warned=unknown_field_warnings(changed, schema) if keeps_unknown else (),
+        warned=unknown_field_warnings(changed, schema)
+        if settings.keeps_unknown
+        else (),
     )

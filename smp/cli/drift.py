@@ -20,10 +20,11 @@ from smp.cli._drift_comparing import Comparer
 from smp.cli._drift_files import FleetInputs
 from smp.cli._drift_gaps import ReadingGaps
 from smp.cli._drift_history import History
-from smp.cli._drift_increments import Increment
+from smp.cli._drift_increments import DriftRun, Increment
 from smp.cli._drift_output import DriftTotals, output_of
 from smp.cli._drift_pairs import Parts
 from smp.cli._drift_sides import DriftSides, FleetReader, compare_parts, worker_pool
+from smp.cli._drift_state import KnownRun
 from smp.cli._drift_telling import RunNotices
 from smp.cli._drift_writing import RowWriter
 from smp.cli._errors import UsageError
@@ -37,9 +38,8 @@ from smp.cli._options import (
     PATHS,
     RULES_OPTION,
     SCHEMA_OPTIONS,
-    CommandSettings,
+    DriftSettings,
     Schemas,
-    declare,
     format_option,
     share_options,
 )
@@ -48,22 +48,7 @@ from smp.errors import SmpError
 _FORMATS: Final = ("ndjson", "parquet", "html", "junit", "sarif")
 
 
-def run_drift(  # noqa: PLR0913  # its options
-    *,
-    paths: tuple[str, ...],
-    live: tuple[str, ...],
-    contexts: tuple[str, ...],
-    cluster: str,
-    by_folder: bool,
-    extra: bool,
-    additions: bool,
-    state: str | None,
-    git: str | None,
-    metrics: str | None,
-    all_rows: bool,
-    all_namespaces: bool,
-    settings: CommandSettings,
-) -> int:
+def run_drift(settings: DriftSettings) -> int:
     """Find out which live objects are not what their manifests ask for.
 
     Each side is a YAML, JSON, NDJSON or Parquet file, also .gz, .zst and by a URL such
@@ -89,23 +74,15 @@ def run_drift(  # noqa: PLR0913  # its options
     last set it in the manifest.
     """
     _require_pyarrow()
-    sides = DriftSides(
-        paths, cluster, by_folder, extra, is_everywhere=all_namespaces
-    ).connect(live, contexts, settings)
-    if paths and (settings.selector or all_namespaces):
+    sides = DriftSides.of(settings)
+    if settings.paths and (settings.selector or settings.all_namespaces):
         raise UsageError("-l and -A choose live objects where no manifests are given")
     inputs = FleetInputs(settings.max_bytes, settings.exclude)
     rules = read_rule_files(settings, inputs)
     today = date.today()  # noqa: DTZ011  # that of the reader
     expired = [ExpiredRule.of(rule) for rule in rules.expired(today)]
     schemas = Schemas(settings, inputs)
-    comparer = Comparer(
-        schemas.catalog,
-        rules.at(today),
-        show_secrets=settings.show_secrets,
-        additions=additions,
-        all_rows=all_rows,
-    )
+    comparer = Comparer(schemas.catalog, rules.at(today), settings)
     gaps = ReadingGaps()
     totals = DriftTotals(gaps, expired)
     output = output_of(settings.report_format, totals)
@@ -115,20 +92,19 @@ def run_drift(  # noqa: PLR0913  # its options
         closing(worker_pool(comparer, inputs, parts, settings.jobs)) as workers,
     ):
         notices = RunNotices(inputs, totals, settings, interruption)
-        history = None if git is None else History(git, inputs)
+        history = None if settings.git is None else History(settings.git, inputs)
         increment = None
-        if state is not None:
-            has_cel = custom_resources.is_installed()
-            facts = (additions, cluster, by_folder, has_cel)
-            salt = _salt(settings, inputs, expired, facts)
+        if settings.state is not None:
+            head = "" if history is None else history.head
+            known = KnownRun(_salt(settings, inputs, expired), head)
             increment = Increment.begin(
-                state, salt, history, notices, reads_all=all_rows
+                settings.state, known, notices, reads_all=settings.all_rows
             )
+        drift_run = DriftRun(inputs, gaps, notices, increment)
         try:
-            reader = FleetReader(inputs, gaps, workers, notices, increment)
-            reader.read(sides, settings, schemas)
+            FleetReader(drift_run, workers).read(sides, schemas)
             if not interruption.is_requested:
-                writer = RowWriter(output, totals, notices, increment, history)
+                writer = RowWriter(drift_run, output, totals, history)
                 writer.write(compare_parts(workers))
         finally:
             notices.progress.clear()
@@ -136,8 +112,8 @@ def run_drift(  # noqa: PLR0913  # its options
             if interruption.is_requested:
                 gaps.add("", "the run was interrupted", is_desired=False)
             output.end(totals.clusters())
-            if metrics is not None:
-                write_whole(metrics, totals.metrics())
+            if settings.metrics is not None:
+                write_whole(settings.metrics, totals.metrics())
             if increment is not None:
                 increment.state.close()
         notices.tell_interruption()
@@ -156,9 +132,10 @@ def _require_pyarrow() -> None:
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 
 
-COMMAND: Final[Command] = declare(
+COMMAND: Final = Command(
     run_drift,
-    (
+    settings=DriftSettings,
+    options=(
         FILENAME_OPTION,
         CommandOption(
             "--live",
@@ -218,14 +195,11 @@ COMMAND: Final[Command] = declare(
 )
 
 
-def _salt(
-    settings: CommandSettings,
-    inputs: Inputs,
-    expired: list[ExpiredRule],
-    facts: tuple[object, ...],
-) -> bytes:
+def _salt(settings: DriftSettings, inputs: Inputs, expired: list[ExpiredRule]) -> bytes:
     """Return all that the rows depend on beside the objects, as a hash."""
     hashed = blake2b(digest_size=16)
+    has_cel = custom_resources.is_installed()
+    facts = (settings.additions, settings.cluster, settings.by_folder, has_cel)
     options = (settings.kubernetes, settings.show_secrets)
     names = [rule.rule for rule in expired]
     hashed.update(msgspec.json.encode((__version__, *options, facts, names)))

@@ -16,15 +16,15 @@ from smp.cli._inputs import STDIN, is_on_web
 from smp.cli._options import (
     KUSTOMIZE_OPTION,
     LIVE_OPTIONS,
+    OBJECT_EXIT_CODES,
     REPORT_FORMATS,
     SCHEMA_OPTIONS,
     SELECTION_OPTIONS,
     SERVER_SIDE_OPTIONS,
     VALIDATE_OPTION,
-    CommandSettings,
+    ApplySettings,
     Schemas,
     Sources,
-    declare,
     filename_option,
     format_option,
     output_option,
@@ -103,14 +103,13 @@ def _completions(candidates: Iterable[str], incomplete: str) -> list[str]:
     ]
 
 
-def run_explain(
-    words: tuple[str, ...],
-    paths: tuple[str, ...],
-    kustomizations: tuple[str, ...],
-    live_paths: tuple[str, ...],
-    last_paths: tuple[str, ...],
-    settings: CommandSettings,
-) -> int:
+class ExplainSettings(ApplySettings, frozen=True):
+    """The options of ``smp explain``."""
+
+    words: tuple[str, ...] = ()
+
+
+def run_explain(settings: ExplainSettings) -> int:
     """Show what the fields of a kind are, or why an apply does (not) change them.
 
     TYPE is a kind or a resource type as kubectl takes it: Deployment, deployments,
@@ -130,24 +129,18 @@ def run_explain(
     it, and to take it.
     """
     # A file among the words is meant for -f: no name of a type is so.
-    paths = (*paths, *filter(_is_file, words))
-    words = tuple(word for word in words if not _is_file(word))
-    if live_paths and words and not paths and not kustomizations:
+    paths = (*settings.paths, *filter(_is_file, settings.words))
+    words = tuple(word for word in settings.words if not _is_file(word))
+    if settings.live_paths and words and not paths and not settings.kustomizations:
         # Of a type there is nothing live: it is a directory.
         paths, words = words[:1], words[1:]
-    if paths or kustomizations or live_paths or last_paths:
+    settings = msgspec.structs.replace(settings, paths=paths, words=words)
+    if paths or settings.kustomizations or settings.live_paths or settings.last_paths:
         # 130 ms; fields need none.
         from smp.cli.apply import Explained, run_apply  # noqa: PLC0415
 
-        shown = _require_report(words, settings)
         return run_apply(
-            paths=paths,
-            kustomizations=kustomizations,
-            live_paths=live_paths,
-            last_paths=last_paths,
-            overwrite=True,
-            settings=shown,
-            explained=Explained(words[0] if words else ""),
+            _require_report(settings), Explained(words[0] if words else "")
         )
     if settings.server_side:
         raise UsageError("--server-side is for what -f FILE --live FILE says")
@@ -217,12 +210,10 @@ def _describe_kind(
     return facts, type_, rows
 
 
-def _require_report(
-    words: tuple[str, ...], settings: CommandSettings
-) -> CommandSettings:
+def _require_report(settings: ExplainSettings) -> ExplainSettings:
     """Return the settings of a report with causes. Raises UsageError."""
-    if len(words) > 1:
-        raise UsageError(f"an argument too many: {words[1]}")
+    if len(settings.words) > 1:
+        raise UsageError(f"an argument too many: {settings.words[1]}")
     if settings.output != "report":
         hint = "; did you mean --format json?" if settings.output == "json" else ""
         raise UsageError(f"-o {settings.output} is for the fields of a kind{hint}")
@@ -238,9 +229,10 @@ def _is_file(word: str) -> bool:
     return word == STDIN or word.endswith(_FILES) or is_on_web(word)
 
 
-COMMAND: Final[Command] = declare(
+COMMAND: Final = Command(
     run_explain,
-    (
+    settings=ExplainSettings,
+    options=(
         filename_option("Manifests, of which it says why an apply changes what"),
         KUSTOMIZE_OPTION,
         *LIVE_OPTIONS,
@@ -264,6 +256,7 @@ COMMAND: Final[Command] = declare(
         ),
     ),
     example="explain deploy spec.template.spec.volumes",
+    exit_codes=OBJECT_EXIT_CODES,
 )
 
 

@@ -27,13 +27,13 @@ from smp.cli._live import in_place_of
 from smp.cli._options import (
     FILENAME_OPTION,
     LIVE_CLUSTER_OPTIONS,
+    PATHS,
     POLICIES_OPTION,
     REPORT_FORMATS,
     SCHEMA_OPTIONS,
     CommandSettings,
     Schemas,
     Sources,
-    declare,
     format_option,
     share_options,
 )
@@ -51,17 +51,18 @@ _SEVERITIES: Final = ("note", "warning", "error")
 _STYLES: Final = {"note": "cyan", "warning": "yellow", "error": "red"}
 
 
-def run_lint(  # the options of the command
-    *,
-    paths: tuple[str, ...],
-    live: tuple[str, ...],
-    as_: str | None,
-    patch_type: str | None,
-    kind: str,
-    severity: str,
-    codes: tuple[str, ...],
-    settings: CommandSettings,
-) -> int:
+class LintSettings(CommandSettings, frozen=True):
+    """The options of ``smp lint``."""
+
+    live: tuple[str, ...] = ()
+    as_: str | None = None
+    patch_type: str | None = None
+    kind: str = ""
+    severity: str = "warning"
+    codes: tuple[str, ...] = ()
+
+
+def run_lint(settings: LintSettings) -> int:
     """Find what is wrong with manifests, patches and live objects, before it is sent.
 
     What a document is, its content tells: an object with managedFields, or with uid and
@@ -74,14 +75,18 @@ def run_lint(  # the options of the command
     codes. A comment `# smp-lint: ignore=CODE` takes back what is found on its line or
     on the one below it. Values of Secrets are never shown.
     """
+    paths, codes = settings.paths, settings.codes
     if not paths:
         raise UsageError("give manifests: smp lint FILE, or -f FILE")
     _require_codes(codes)
     inputs = settings.open_inputs()
     sources = Sources()
     schemas = Schemas(settings, inputs, sources)
+    kind = settings.kind
     schema = _schema_of(kind, schemas, sources) if kind else None
-    asked = Asked(as_ or "", patch_type or "", schema, frozenset(codes))
+    asked = Asked(
+        settings.as_ or "", settings.patch_type or "", schema, frozenset(codes)
+    )
     policies = None
     if settings.policies:
         from smp.cli._policies import (  # noqa: PLC0415  # 60 ms, for one option
@@ -91,10 +96,10 @@ def run_lint(  # the options of the command
         policies = CommandPolicies(settings, inputs, schemas)
     linter = Linter(inputs, schemas, asked, policies)
     inputs.read_definitions_of(paths)
-    tally = _Tally(severity)
+    tally = _Tally(settings.severity)
     parts = parts_of(inputs, paths)
-    if live:
-        entries = in_place_of(live, inputs.listing(paths), inputs, settings)
+    if settings.live:
+        entries = in_place_of(settings.live, inputs.listing(paths), inputs, settings)
         parts = (LintedPart(entry) for entry in entries)
     computed = closing(results_of(parts, linter, settings.jobs))
     layout = _layout_of(settings)
@@ -113,7 +118,7 @@ def run_lint(  # the options of the command
         for text in composition.end():
             write(text)
     # With --live the findings are of the cluster, and not of the files.
-    files = () if live else paths
+    files = () if settings.live else paths
     inputs.problems += [
         CommandFailure(error) for error in tally.find_missing_objects(files, inputs)
     ]
@@ -153,9 +158,10 @@ def _schema_of(kind: str, schemas: Schemas, sources: Sources) -> Schema:
     return schemas.catalog.schema(named.api_version, named.kind)
 
 
-COMMAND: Final[Command] = declare(
+COMMAND: Final = Command(
     run_lint,
-    (
+    settings=LintSettings,
+    options=(
         FILENAME_OPTION,
         # The name of --as says what documents are.
         *[each for each in LIVE_CLUSTER_OPTIONS if each.name != "as_user"],
@@ -196,6 +202,7 @@ COMMAND: Final[Command] = declare(
         POLICIES_OPTION,
         *share_options("quiet", "strict", "exclude", "max_bytes", "jobs", "color"),
     ),
+    arguments=(PATHS,),
     example="lint new.yaml live.yaml --severity error",
     exit_codes="0 nothing found, 1 something is, 2 an error,\n"
     "3 something could not be read",

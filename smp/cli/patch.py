@@ -21,10 +21,11 @@ from smp.cli._objects import Entry, Listing, Object, ObjectRow
 from smp.cli._options import (
     LIVE_CLUSTER_OPTIONS,
     MERGE_OPTIONS,
+    OBJECT_EXIT_CODES,
+    PATHS,
     READER_OUTPUTS,
     CommandSettings,
     Schemas,
-    declare,
     filename_option,
     output_option,
 )
@@ -57,49 +58,48 @@ class Patched(msgspec.Struct, frozen=True):
     hazards: tuple[Hazard, ...] = ()
 
 
-def run_patch(
-    paths: tuple[str, ...],
-    live: tuple[str, ...],
-    patch_file: str | None,
-    text: str | None,
-    patch_type: str,
-    settings: CommandSettings,
-    *,
-    target_only: bool,
-    merge_keys: tuple[tuple[str, str], ...],
-) -> int:
+class PatchSettings(CommandSettings, frozen=True):
+    """The options of ``smp patch``."""
+
+    live: tuple[str, ...] = ()
+    patch_file: str | None = None
+    text: str | None = None
+    patch_type: str = "strategic"
+    target_only: bool = False
+    merge_keys: tuple[tuple[str, str], ...] = ()
+
+
+def run_patch(settings: PatchSettings) -> int:
     """Print every object of PATHS with the patch applied.
 
     A strategic merge patch needs objects of known kinds; the other types patch objects
     of all kinds, and any document of a file that is named. Only the outputs for a
     reader (report, unified) mask the values of Secrets.
     """
-    if not paths:
+    if not settings.paths:
         raise UsageError("give what to patch: smp patch FILE, or -f FILE")
     inputs = settings.open_inputs()
-    if text is not None and patch_file is None:
-        patch = read_one(text, source="--patch")
-    elif patch_file is not None and text is None:
-        patch = inputs.document(patch_file)
+    if settings.text is not None and settings.patch_file is None:
+        patch = read_one(settings.text, source="--patch")
+    elif settings.patch_file is not None and settings.text is None:
+        patch = inputs.document(settings.patch_file)
     else:
         raise UsageError("give the patch either in --patch-file or in --patch")
 
-    if merge_keys and patch_type != "strategic":
-        raise UsageError(f"--merge-key says nothing to --type {patch_type}")
-    _require_lists(patch, merge_keys)
+    if settings.merge_keys and settings.patch_type != "strategic":
+        raise UsageError(f"--merge-key says nothing to --type {settings.patch_type}")
+    _require_lists(patch, settings.merge_keys)
     # A strategic merge patch goes by the schema of an object; the other two types patch
     # any JSON value (RFC 7396, RFC 6902).
-    any_document = patch_type != "strategic"
-    entries = inputs.entries_as_read(paths, any_document=any_document)
-    if live:
-        entries = in_place_of(live, Listing(entries), inputs, settings)
-    if target_only:
+    any_document = settings.patch_type != "strategic"
+    entries = inputs.entries_as_read(settings.paths, any_document=any_document)
+    if settings.live:
+        entries = in_place_of(settings.live, Listing(entries), inputs, settings)
+    if settings.target_only:
         entries = [*entries]
         _require_target(patch, entries)
     schemas = Schemas(settings, inputs)
-    command = PatchCommand(
-        patch, patch_type, inputs, schemas, settings, target_only, merge_keys
-    )
+    command = PatchCommand(patch, inputs, schemas, settings)
     layout = object_layout(settings, inputs, "smp patch")
     # To patch an object twice is no mistake, so duplicates are no reason for a warning.
     rows = (ObjectRow(entry) for entry in entries)
@@ -113,9 +113,10 @@ def _read_merge_key(text: str) -> tuple[str, str]:
     return path, key
 
 
-COMMAND: Final[Command] = declare(
+COMMAND: Final = Command(
     run_patch,
-    (
+    settings=PatchSettings,
+    options=(
         filename_option("What is patched, or with --live its manifests"),
         *LIVE_CLUSTER_OPTIONS,
         CommandOption(
@@ -161,7 +162,9 @@ COMMAND: Final[Command] = declare(
         output_option("yaml", "kyaml", "json", "jsonpatch", *READER_OUTPUTS),
         *MERGE_OPTIONS,
     ),
+    arguments=(PATHS,),
     example='patch live.yaml -p \'{"spec": {"replicas": 3}}\'',
+    exit_codes=OBJECT_EXIT_CODES,
 )
 
 
@@ -223,25 +226,19 @@ def _paths_of_lists(value: JSON, above: str) -> Iterator[str]:
 
 
 class PatchCommand(msgspec.Struct, frozen=True):
-    """What ``smp patch`` does with each row of objects.
-
-    ``is_for_target`` says that the patch is only for the object that it names.
-    """
+    """What ``smp patch`` does with each row of objects."""
 
     document: Document
-    patch_type: str
     inputs: Inputs
     schemas: Schemas
-    settings: CommandSettings
-    is_for_target: bool
-    merge_keys: tuple[tuple[str, str], ...]
+    settings: PatchSettings
 
     def patch(self, row: ObjectRow) -> ObjectOutcome:
         """Patch an object. Raises CommandFailure."""
         target = self.inputs.load_document(row.entry)
         patched = self._apply(target, row.entry.label)
         before, after = target.value, patched.value
-        if self.is_for_target and after == {}:
+        if self.settings.target_only and after == {}:
             # kustomize leaves out what a patch deletes (Go: $patch: delete).
             after = None
         # The other formats print the object, which has to keep its values.
@@ -268,7 +265,7 @@ class PatchCommand(msgspec.Struct, frozen=True):
         patch = self.document.value
         named = identity_of(as_object(patch))
         is_other = _names_another(named, identity_of(as_object(target.value)))
-        if is_other and self.is_for_target:
+        if is_other and self.settings.target_only:
             # kustomize prints the other objects as they are.
             return Patched(target.value)
         if is_other:
@@ -280,11 +277,11 @@ class PatchCommand(msgspec.Struct, frozen=True):
             )
             raise CommandFailure(error, self.document, label)
         try:
-            if self.patch_type == "strategic":
+            if self.settings.patch_type == "strategic":
                 obj = Object.of(target)
-                schema = _schema_with_keys(obj, self.schemas, self.merge_keys)
+                schema = _schema_with_keys(obj, self.schemas, self.settings.merge_keys)
                 return _apply_strategic(obj, patch, schema, self.settings)
-            if self.patch_type == "merge":
+            if self.settings.patch_type == "merge":
                 return Patched(merge_patch.apply(target.value, patch))
             from smp import json_patch  # noqa: PLC0415  # 15 ms, for one type
 
