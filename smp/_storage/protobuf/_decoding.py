@@ -122,10 +122,11 @@ class Reader:
             field = tags.get(tag)
             if field is None:
                 packed = _find_packed(message, tag)
-                if packed is None:
-                    at = skip(data, at, end, tag & _WIRE_TYPE)
-                else:
-                    at = self.read_packed(at, end, packed, obj)
+                at = (
+                    skip(data, at, end, tag & _WIRE_TYPE)
+                    if packed is None
+                    else self.read_packed(at, end, packed, obj)
+                )
                 continue
             value: JSON
             if field.form <= INT_64:
