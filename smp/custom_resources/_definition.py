@@ -41,6 +41,7 @@ from smp.custom_resources._rules import (
     Correlation,
     RuleJudge,
     RuleNode,
+    RulePlace,
     warn_of_unchecked_rule,
 )
 from smp.custom_resources._schema_node import SchemaNode
@@ -280,7 +281,8 @@ class _SchemaJudge:
                     return
         rules = RuleNode(node, node)
         for old in (default, ABSENT):
-            found = [*RuleJudge().violations(default, old, rules, Correlation())]
+            judged = RulePlace(default, old, rules, Correlation())
+            found = [*RuleJudge().violations(judged)]
             yield from [each for each in found if not each.warning]
             if found:
                 return

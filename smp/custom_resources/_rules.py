@@ -14,7 +14,15 @@ from typing import Any, Final
 
 import msgspec
 
-from smp._values.values import ABSENT, JSON, Absent, JSONObject, as_text, printed
+from smp._values.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    JSONArray,
+    JSONObject,
+    as_text,
+    printed,
+)
 from smp.custom_resources import _expressions as expressions
 from smp.custom_resources._cel_values import (
     ConversionError,
@@ -203,25 +211,73 @@ class Correlation(msgspec.Struct, frozen=True):
         return Correlation(new, old, node, is_own=True)
 
 
+class RulePlace(msgspec.Struct, frozen=True):
+    """A value beside its old one, and the rules that judge it.
+
+    ``seen`` is the value as rules see it, where one above it was converted.
+    """
+
+    value: JSON
+    old: JSON | Absent
+    rules: RuleNode
+    correlation: Correlation
+    path: Path = _ROOT
+    seen: Any = ABSENT
+
+    def below(self) -> Iterator[RulePlace]:
+        """Yield the places in it, and it again for the rules of each allOf."""
+        for branch in self.rules.all_of:
+            # Go: errors of allOf are judged by what is above.
+            above = Correlation() if self.correlation.is_own else self.correlation
+            yield msgspec.structs.replace(self, rules=branch, correlation=above)
+        if isinstance(self.value, dict):
+            yield from self._members(self.value)
+        elif isinstance(self.value, list) and self.rules.items is not None:
+            yield from self._elements(self.value, self.rules.items)
+
+    def _members(self, value: JSONObject) -> Iterator[RulePlace]:
+        """Go: Validator.validateMap."""
+        rules = self.rules
+        olds = self.old if isinstance(self.old, dict) else {}
+        seen = self.seen if isinstance(self.seen, dict) else {}
+        for name, member in value.items():
+            inner = rules.members.get(name)
+            if inner is None and rules.others is None:
+                continue
+            was: JSON | Absent = olds.get(name, ABSENT)
+            is_name_of_root = not self.path.steps and name in {"apiVersion", "kind"}
+            below = self.correlation.below(
+                member, was, rules.node.member(name), is_name_of_root=is_name_of_root
+            )
+            if rules.others is not None:
+                here, part = self.path / Key(name), seen.get(name, ABSENT)
+                yield RulePlace(member, was, rules.others, below, here, part)
+            if inner is not None:
+                part = seen.get(escape_name(name), ABSENT)
+                yield RulePlace(member, was, inner, below, self.path / name, part)
+
+    def _elements(self, value: JSONArray, rules: RuleNode) -> Iterator[RulePlace]:
+        former = formers(value, self.old, self.rules.node)
+        for index, element in enumerate(value):
+            was = former[index]
+            below = self.correlation.below(element, was, self.rules.node.items)
+            part = self.seen[index] if isinstance(self.seen, list) else ABSENT
+            yield RulePlace(element, was, rules, below, self.path / index, part)
+
+
 class _Evaluation:
-    """A value with its old one, and both as rules see them, once they are needed.
+    """What rules need to know of a place, once they need it.
 
     ``whole`` are the sizes of the object: those of the value are measured where more
     than a few steps may be taken.
     """
 
-    def __init__(
-        self,
-        value: JSON,
-        old: JSON | Absent,
-        node: SchemaNode,
-        seen: Any,
-        whole: tuple[int, int],
-    ) -> None:
-        self.value = value
-        self._seen = seen
-        self.old = None if isinstance(old, Absent) else old
-        self._node = node
+    def __init__(self, place: RulePlace, whole: tuple[int, int]) -> None:
+        self.place = place
+        self.value = place.value
+        self.old = None if isinstance(place.old, Absent) else place.old
+        self._seen = place.seen
+        self._node = place.rules.node
         self._bindings: dict[bool, Any] = {}
         self._whole = whole
         self._size: tuple[int, int] | None = None
@@ -294,51 +350,25 @@ class RuleJudge:
         self._whole: tuple[int, int] | None = None
         self.is_spent = False
 
-    def violations(
-        self,
-        value: JSON,
-        old: JSON | Absent,
-        rules: RuleNode,
-        correlation: Correlation,
-        path: Path = _ROOT,
-        seen: Any = ABSENT,
-    ) -> Iterator[Violation]:
-        """Yield what the rules refuse in a value (Go: Validator.validate).
-
-        ``seen`` is the value as rules see it, where one above it was converted.
-        """
-        if value is None or self.is_spent:
+    def violations(self, place: RulePlace) -> Iterator[Violation]:
+        """Yield what the rules refuse in a value (Go: Validator.validate)."""
+        if place.value is None or self.is_spent:
             # Rules of a schema look at values, and at null from the schema above.
             return
         if self._whole is None:
-            self._whole = _measure([value, None if isinstance(old, Absent) else old])
-        if rules.rules:
-            evaluation = _Evaluation(value, old, rules.node, seen, self._whole)
-            seen = evaluation.seen
-            for rule in self._rules_to_ask(rules, evaluation):
-                yield from self._violations_of_rule(
-                    rule, evaluation, rules, correlation, path
-                )
-        for branch in rules.all_of:
-            # Go: errors of allOf are judged by what is above.
-            above = Correlation(correlation.new, correlation.old, correlation.node)
-            outer = Correlation() if correlation.is_own else above
-            yield from self.violations(value, old, branch, outer, path, seen)
-        if isinstance(value, dict):
-            yield from self._judge_members(value, old, rules, correlation, path, seen)
-        elif isinstance(value, list) and rules.items is not None:
-            former = formers(value, old, rules.node)
-            for index, element in enumerate(value):
-                was = former[index]
-                below = correlation.below(element, was, rules.node.items)
-                here = path / index
-                part = seen[index] if isinstance(seen, list) else ABSENT
-                yield from self.violations(element, was, rules.items, below, here, part)
+            old = None if isinstance(place.old, Absent) else place.old
+            self._whole = _measure([place.value, old])
+        if place.rules.rules:
+            evaluation = _Evaluation(place, self._whole)
+            place = msgspec.structs.replace(place, seen=evaluation.seen)
+            for rule in self._find_rules_to_ask(evaluation):
+                yield from self._violations_of_rule(rule, evaluation)
+        for below in place.below():
+            yield from self.violations(below)
 
-    def _rules_to_ask(
-        self, rules: RuleNode, evaluation: _Evaluation
-    ) -> list[CompiledRule]:
+    def _find_rules_to_ask(self, evaluation: _Evaluation) -> list[CompiledRule]:
         """Return the rules that may refuse a value: fewer where those of it hold."""
+        rules = evaluation.place.rules
         if rules.all_hold is None:
             return rules.rules
         # Where they take too many steps together, each may have its turn.
@@ -365,44 +395,8 @@ class RuleJudge:
         self._left -= steps
         return _TOO_MANY_STEPS if self.is_spent else ""
 
-    def _judge_members(
-        self,
-        value: JSONObject,
-        old: JSON | Absent,
-        rules: RuleNode,
-        correlation: Correlation,
-        path: Path,
-        seen: Any,
-    ) -> Iterator[Violation]:
-        """Go: Validator.validateMap."""
-        olds = old if isinstance(old, dict) else {}
-        for name, member in value.items():
-            inner = rules.members.get(name)
-            if inner is None and rules.others is None:
-                continue
-            was: JSON | Absent = olds.get(name, ABSENT)
-            is_name_of_root = not path.steps and name in {"apiVersion", "kind"}
-            inner_node = rules.node.member(name)
-            below = correlation.below(
-                member, was, inner_node, is_name_of_root=is_name_of_root
-            )
-            if rules.others is not None:
-                here = path / Key(name)
-                part = seen.get(name, ABSENT) if isinstance(seen, dict) else ABSENT
-                yield from self.violations(member, was, rules.others, below, here, part)
-            if inner is not None:
-                part = ABSENT
-                if isinstance(seen, dict):
-                    part = seen.get(escape_name(name), ABSENT)
-                yield from self.violations(member, was, inner, below, path / name, part)
-
     def _violations_of_rule(
-        self,
-        rule: CompiledRule,
-        evaluation: _Evaluation,
-        rules: RuleNode,
-        correlation: Correlation,
-        path: Path,
+        self, rule: CompiledRule, evaluation: _Evaluation
     ) -> Iterator[Violation]:
         """Yield what one rule refuses (Go: Validator.validateExpressions)."""
         if rule.expression is None:
@@ -410,10 +404,11 @@ class RuleJudge:
         # Transition rules are evaluated only if there is an old value.
         if rule.uses_old and evaluation.old is None and not rule.is_optional:
             return
+        place = evaluation.place
+        path, type_ = place.path, place.rules.node.type
         if problem := self._spend(rule.expression, evaluation):
             yield warn_of_unchecked_rule(rule.name, path, problem)
             return
-        type_ = rules.node.type
         try:
             bindings = evaluation.bindings(with_old=rule.uses_old or rule.is_optional)
             if rule.expression.evaluate(bindings) is True:
@@ -432,7 +427,7 @@ class RuleJudge:
             # An error is not left out where nothing changed.
             yield invalid(path, type_, detail)
             return
-        if rule.uses_old or not correlation.is_unchanged:
+        if rule.uses_old or not place.correlation.is_unchanged:
             # An expression of too many steps is no message, as on a server.
             may_word = rule.message and not self._spend(rule.message, evaluation)
             detail = _message(rule, bindings, is_worded=bool(may_word))

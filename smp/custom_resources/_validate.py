@@ -27,6 +27,7 @@ from smp.custom_resources._rules import (
     Correlation,
     RuleJudge,
     RuleNode,
+    RulePlace,
     warn_of_unchecked_rule,
 )
 from smp.custom_resources._schema_node import SchemaNode
@@ -131,7 +132,8 @@ class StructuralValidator:
             correlation = Correlation(obj, old, self.node, is_own=True)
         exhausted = 0
         judge = RuleJudge()
-        for violation in judge.violations(obj, former, self.rules, correlation):
+        place = RulePlace(obj, former, self.rules, correlation)
+        for violation in judge.violations(place):
             yield violation
             exhausted += violation.code == "unchecked-rule"
             if exhausted == _MOST_EXHAUSTED or judge.is_spent:
