@@ -18,13 +18,12 @@ import asyncio
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final, ParamSpec, TypeVar
+from typing import Final, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
 
 from smp.server.errors import RefusalError
 
-P = ParamSpec("P")
 R = TypeVar("R")
 
 _SHORT: Final = 0.01  # seconds of work that the event loop does itself
@@ -43,22 +42,17 @@ class Workers:
         self._slow = asyncio.Semaphore(_SLOW_PLACES)
 
     async def run(
-        self,
-        request: Request | None,
-        seconds: float,
-        work: Callable[P, R],
-        *args: P.args,
-        **kwargs: P.kwargs,
+        self, request: Request | None, seconds: float, work: Callable[[], R]
     ) -> R:
         """Do work for a request that is estimated to take so many seconds.
 
         Raises what the work raises, RefusalError and ClientDisconnect.
         """
         if seconds <= _SHORT:
-            return work(*args, **kwargs)
+            return work()
         place = self._slow if seconds > _QUICK else self._quick
         await place.acquire()
-        done = _start(lambda: work(*args, **kwargs))
+        done = _start(work)
         # The place is free when the work has ended, whoever waits for it.
         done.add_done_callback(lambda _: place.release())
         stopping = asyncio.create_task(self._stopping.wait())
@@ -75,9 +69,9 @@ class Workers:
             stopping.cancel()
         return done.result()
 
-    async def wait(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    async def wait(self, work: Callable[[], R]) -> R:
         """Do work that waits for others, such as webhooks; it takes no place."""
-        return await _start(lambda: work(*args, **kwargs))
+        return await _start(work)
 
 
 def _start(work: Callable[[], R]) -> asyncio.Future[R]:

@@ -31,6 +31,7 @@ from smp.server.objects.deletion import (
 )
 from smp.server.objects.metadata import (
     drop_resource_version,
+    in_namespace,
     prepare_for_create,
     prepare_for_update,
     random_suffix,
@@ -57,9 +58,9 @@ RULES: Final = {
 
 def create(metadata: JSON, resource: Resource = PODS, namespace: str = "shop") -> Any:
     obj: JSONObject = {"metadata": metadata, "spec": {}}
-    return prepare_for_create(
-        obj, resource, namespace=namespace, now=NOW, uid="7b0c", suffix="x7b2q"
-    )["metadata"]
+    obj = in_namespace(obj, resource, namespace)
+    created = prepare_for_create(obj, resource, now=NOW, uid="7b0c", suffix="x7b2q")
+    return created["metadata"]
 
 
 def causes(error: SmpError) -> list[tuple[str, str]]:

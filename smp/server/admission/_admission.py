@@ -62,12 +62,20 @@ _WITHOUT_SIDE_EFFECTS: Final = frozenset({"None", "NoneOnDryRun"})
 _FORBIDDEN: Final = 403
 
 
+# By apiVersion, kind and namespace: the objects that may be parameters.
+Parameters = dict[tuple[str, str, str], list[JSONObject]]
+
+
 class Configurations(msgspec.Struct, frozen=True):
-    """All webhooks in the order of their calls, and all policies."""
+    """All webhooks in the order of their calls, and all policies.
+
+    ``parameters`` are those of the policies for the namespace of a request.
+    """
 
     mutating: tuple[Webhook, ...]
     validating: tuple[Webhook, ...]
     policies: Policies
+    parameters: Parameters = {}
 
 
 def read_configurations(items: Sequence[Stored]) -> Configurations:
@@ -145,10 +153,6 @@ def _reviewed(resource: Resource, subresource: str) -> ReviewedResource:
     )
 
 
-# By apiVersion, kind and namespace: the objects that may be parameters.
-Parameters = dict[tuple[str, str, str], list[JSONObject]]
-
-
 async def find_parameters(
     state: ServerState, policies: Policies, namespace: str
 ) -> Parameters:
@@ -190,13 +194,11 @@ class AdmissionReviewer:
         configurations: Configurations,
         request: ReviewRequest,
         target: Target,
-        parameters: Parameters,
         state: ServerState,
     ) -> None:
         self._configurations = configurations
         self._request = request
         self._target = target
-        self._parameters = parameters
         self._schema = state.kinds.of(target.resource).schema
         self._urls = state.webhook_urls
         self.warnings: list[str] = []
@@ -350,7 +352,7 @@ class AdmissionReviewer:
     def _find_objects(
         self, api_version: str, kind: str, namespace: str
     ) -> list[JSONObject] | None:
-        return self._parameters.get((api_version, kind, namespace))
+        return self._configurations.parameters.get((api_version, kind, namespace))
 
     def _keep(self, verdict: Verdict) -> None:
         self.warnings.extend([*verdict.warnings, *verdict.unknown])
@@ -368,4 +370,5 @@ async def find_admission(
     parameters = await find_parameters(
         state, configurations.policies, request.namespace
     )
-    return AdmissionReviewer(configurations, request, target, parameters, state)
+    configurations = replace(configurations, parameters=parameters)
+    return AdmissionReviewer(configurations, request, target, state)

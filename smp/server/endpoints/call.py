@@ -130,9 +130,10 @@ class Call:
         Raises what the work raises, RefusalError and ClientDisconnect.
         """
         workers = self.state.workers
+        asked = partial(work, *args, **kwargs)
         if self.admission is not None:
-            return await workers.wait(work, *args, **kwargs)
-        return await workers.run(self.request, seconds, work, *args, **kwargs)
+            return await workers.wait(asked)
+        return await workers.run(self.request, seconds, asked)
 
     async def reserve(self, size: int) -> None:
         """Wait until there is room for an answer of so many bytes."""

@@ -108,7 +108,8 @@ async def openapi_document(state: ServerState, request: Request) -> Response:
     """Answer an OpenAPI v3 document."""
     name = request.path_params["name"]
     openapi = state.kinds.openapi
-    document = await state.workers.run(request, _BUILD, openapi.document, name)
+    build = partial(openapi.document, name)
+    document = await state.workers.run(request, _BUILD, build)
     response = _cacheable(request, document.body, document.hash, JSON_TYPE)
     if request.query_params.get("hash") == document.hash:
         response.headers.update(_IMMUTABLE)

@@ -70,21 +70,13 @@ def drop_resource_version(obj: JSONObject) -> JSONObject:
 
 
 def prepare_for_create(
-    obj: JSONObject,
-    resource: Resource,
-    *,
-    namespace: str,
-    now: datetime,
-    uid: str,
-    suffix: str,
+    obj: JSONObject, resource: Resource, *, now: datetime, uid: str, suffix: str
 ) -> JSONObject:
-    """Return a new object as a server stores it (Go: rest.BeforeCreate).
+    """Return a new object of a namespace as a server stores it.
 
-    ``namespace`` is that of the request; ``suffix`` is appended to a generateName.
-    Raises StatusError for an object of another namespace, and InvalidError for names
-    that are not allowed.
+    ``suffix`` is appended to a generateName. Raises InvalidError for names that are not
+    allowed. Go: rest.BeforeCreate, after EnsureObjectNamespaceMatchesRequestNamespace.
     """
-    obj = in_namespace(obj, resource, namespace)
     # What a server sets is ignored where a client sends it.
     metadata: JSONObject = {
         name: value

@@ -62,9 +62,8 @@ def admit_new(
     """Admit a new object. Raises StatusError and InvalidError."""
     resource = kind.resource
     obj = metadata.prepare_for_create(
-        obj,
+        metadata.in_namespace(obj, resource, namespace),
         resource,
-        namespace=namespace,
         now=context.now,
         uid=context.uid,
         suffix=context.suffix,

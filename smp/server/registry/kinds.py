@@ -12,6 +12,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from contextlib import aclosing, suppress
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -154,8 +155,9 @@ class Kinds:
             return
         definition = None
         if value is not None:
+            compile_definition = partial(self._established, name, value)
             definition = await self._workers.run(
-                None, len(value) * _COMPILE, self._established, name, value
+                None, len(value) * _COMPILE, compile_definition
             )
         # Meanwhile a later change may have been learned.
         if self._is_known(name, revision):

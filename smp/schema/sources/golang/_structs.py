@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from smp.errors import DocumentError
 from smp.schema.sources.golang._json_fields import JSONField, JSONTag
@@ -41,12 +42,15 @@ class InlinedStruct(msgspec.Struct, frozen=True):
 
 
 class GoStruct(msgspec.Struct, frozen=True):
-    """A struct: its own fields and the inlined ones, in their order."""
+    """A struct: its own fields and the inlined ones, in their order.
+
+    It has no name and no markers where a field declares it.
+    """
 
     at: SourcePosition
-    name: str
-    markers: Markers
     parts: tuple[StructPart, ...]
+    name: str = ""
+    markers: Markers = NO_MARKERS
 
     @property
     def own_fields(self) -> tuple[JSONField, ...]:
@@ -101,26 +105,15 @@ class StructReader:
         """Read a declared struct; ``enclosing`` are the structs that inline it."""
         syntax = declared.syntax
         struct = self._packages.struct(declared) or StructType(syntax.at, ())
-        return self.read(
-            struct,
-            syntax.at,
-            syntax.name,
-            declared.markers,
-            (*enclosing, declared.name),
-        )
+        read = self.read(struct, syntax.at, (*enclosing, declared.name))
+        return replace(read, name=syntax.name, markers=declared.markers)
 
     def read(
-        self,
-        struct: StructType,
-        at: SourcePosition,
-        name: str = "",
-        struct_markers: Markers = NO_MARKERS,
-        enclosing: tuple[str, ...] = (),
+        self, struct: StructType, at: SourcePosition, enclosing: tuple[str, ...] = ()
     ) -> GoStruct:
         """Read a struct type at the place of its declaration.
 
-        It has no name where a field declares it. The place may be in another file than
-        the struct: ``type A B``.
+        The place may be in another file than the struct: ``type A B``.
         """
         parts: list[StructPart] = []
         for field in struct.fields:
@@ -150,7 +143,7 @@ class StructReader:
                         f"only an embedded field is inlined, {field.name} has a name"
                     )
                     self._problems.add(field.at.error(problem, code="invalid-tag"))
-        result = GoStruct(at, name, struct_markers, tuple(parts))
+        result = GoStruct(at, tuple(parts))
         # encoding/json prefers one of several fields of a name, or drops them all, by
         # how deep they are embedded. No API should rely on that.
         seen: set[str] = set()
@@ -183,7 +176,8 @@ class StructReader:
                 )
                 for name, key in members
             )
-            return self.read(StructType(field.at, type_meta), field.at, "TypeMeta")
+            read = self.read(StructType(field.at, type_meta), field.at)
+            return replace(read, name="TypeMeta")
         if isinstance(resolved, WellKnownType):
             # Embedding promotes its MarshalJSON (Go specification, "Struct types").
             raise field.at.error(
