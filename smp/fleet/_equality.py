@@ -65,21 +65,18 @@ class Equality:
             # Live lacks all of what the manifest has there.
             if other is None:
                 return False
-            if name != "metadata" and not self._covers("", name, part, other, schema):
+            if name != "metadata" and not self._covers((name,), part, other, schema):
                 return False
-        ours, theirs = manifest.metadata, live.metadata
-        if ours is not None:
-            if theirs is None:
+        theirs = live.metadata or {}
+        for name, part in (manifest.metadata or {}).items():
+            other = theirs.get(name)
+            if other is None:
                 return False
-            for name, part in ours.items():
-                other = theirs.get(name)
-                if other is None:
+            if name == "annotations":
+                if not _has_annotations(manifest, live):
                     return False
-                if name == "annotations":
-                    if not _has_annotations(manifest, live):
-                        return False
-                elif not self._covers("metadata", name, part, other, schema):
-                    return False
+            elif not self._covers(("metadata", name), part, other, schema):
+                return False
         return base is None or self._keeps_all(manifest, base)
 
     def _keeps_all(self, manifest: ObjectText, base: ObjectText) -> bool:
@@ -111,27 +108,30 @@ class Equality:
         return True
 
     def _covers(
-        self, above: str, name: str, part: RawJSON, other: RawJSON, schema: Schema
+        self, names: tuple[str, ...], part: RawJSON, other: RawJSON, schema: Schema
     ) -> bool:
-        """Tell whether an apply leaves a member of live as it is."""
+        """Tell whether an apply leaves a member of live as it is.
+
+        ``names`` lead to it: it is one of the object, or of its metadata.
+        """
         # A null deletes what live has.
         if part == other:
             return bytes(part) != _NULL
         desired, value = bytes(part), bytes(other)
-        key = (schema.api_version, schema.kind, above, name, desired, value)
+        key = (schema.api_version, schema.kind, names, desired, value)
         size = len(desired) + len(value)
         known = self._known.get(key, size)
         if known is not None:
             return known
         decoded: JSON = decode(desired)
         self._last = (desired, decoded)
-        wanted: JSONObject = {name: decoded}
-        there: JSONObject = {name: decode(value)}
-        if above:
-            wanted, there = {above: wanted}, {above: there}
+        wanted: JSONObject = {names[-1]: decoded}
+        there: JSONObject = {names[-1]: decode(value)}
+        if len(names) > 1:
+            wanted, there = {names[0]: wanted}, {names[0]: there}
             answer = covers(there, wanted, schema.type)
         else:
-            answer = _covers_member(name, wanted, there, schema)
+            answer = _covers_member(names[0], wanted, there, schema)
         self._known.keep(key, answer, size)
         return answer
 

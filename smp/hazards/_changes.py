@@ -86,12 +86,8 @@ class ChangeSearch:
         """
         if not levels:
             raise RecursionError
-        live, base = (
-            as_object(sides.live),
-            as_object(sides.last_applied),
-        )
-        modified = as_object(sides.manifest)
-        result = as_object(sides.result)
+        live, base = as_object(sides.live), as_object(sides.last_applied)
+        modified, result = as_object(sides.manifest), as_object(sides.result)
         type_ = sides.type
         if isinstance(type_, ObjectType):
             type_name = type_.name.rpartition(".")[2]
