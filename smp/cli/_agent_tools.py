@@ -94,12 +94,8 @@ async def explain(
     crd: Definitions | None = None,
 ) -> CommandAnswer:
     """Say why an apply changes each field or not, and what would change it."""
-    options = [
-        *_name("--filename", manifests),
-        *_name("--live", live),
-        *_name("--crd", crd),
-    ]
-    options += ["--server-side"] * server_side
+    options = [*_name("--filename", manifests), *_name("--live", live)]
+    options += [*_name("--crd", crd), *["--server-side"] * server_side]
     answer = await _run(
         "explain", *options, "--format", "json", paths=[path], text=text
     )
@@ -115,12 +111,8 @@ async def preview(
     crd: Definitions | None = None,
 ) -> CommandAnswer:
     """Say what an apply makes of live objects: patch, result, hazards, refusals."""
-    options = [
-        *_name("--filename", manifests),
-        *_name("--live", live),
-        *_name("--crd", crd),
-    ]
-    options += ["--server-side"] * server_side
+    options = [*_name("--filename", manifests), *_name("--live", live)]
+    options += [*_name("--crd", crd), *["--server-side"] * server_side]
     answer = await _run("apply", *options, "--format", "json", text=text)
     return _select(answer, _PREVIEW)
 

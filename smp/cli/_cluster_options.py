@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from smp.cli._commands import CommandOption, switch
+from smp.cli._commands import CommandOption, repeatable, switch, text_option
 from smp.cli._options import (
     COLOR_OPTION,
     CONNECTION_OPTIONS,
@@ -52,24 +52,22 @@ FILES: Final = (
     EXCLUDE_OPTION,
     SELECTOR_OPTION,
 )
-TOOLING: Final = CommandOption(
+TOOLING: Final = text_option(
     "--tooling",
     "The tool that the ApplySet belongs to, such as kubectl/v1.37, and still does. "
     "[default: smp]",
     metavar="NAME/VERSION",
-    default="",
 )
 # Go: k8s.io/kubectl/pkg/cmd/apply, ApplyFlags.AddFlags; --give-up,
 # --skip-conflicts, --profile, --hazards and --tooling are of this package.
 MERGE: Final = (
     switch("--server-side", "Let the server merge, by field managers."),
     switch("--force-conflicts", "Take over the fields that other managers own."),
-    CommandOption(
+    repeatable(
         "--give-up",
         "Leave a field out of the manifests, so that it belongs to its other managers: "
         "spec.replicas. Repeatable.",
         metavar="PATH",
-        is_repeatable=True,
     ),
     switch(
         "--skip-conflicts",
@@ -98,18 +96,16 @@ MERGE: Final = (
         "Delete what a former apply made and this one does not have: with --applyset "
         "its members, with -l objects with these labels.",
     ),
-    CommandOption(
+    text_option(
         "--applyset",
         "Parent object of the ApplySet of the objects (KEP-3659).",
         metavar="[RESOURCE[.GROUP]/]NAME",
-        default="",
     ),
     TOOLING,
-    CommandOption(
+    repeatable(
         "--prune-allowlist",
         "Prune only objects of this kind; the group of v1 is core. Repeatable.",
         metavar="GROUP/VERSION/KIND",
-        is_repeatable=True,
     ),
 )
 # As in the commands that work offline, by their Settings.

@@ -17,7 +17,7 @@ from smp.cli._identity import identity_of
 from smp.cli._object_outcomes import ObjectOutcome
 from smp.cli._objects import Entry, ObjectRow
 from smp.cli._options import WITHOUT_SCHEMA, CommandSettings
-from smp.cli._outputs import write, write_json, write_yaml
+from smp.cli._outputs import write, write_document, write_json
 from smp.cli._run import Work, run
 from smp.cli._status_line import StatusLine
 from smp.cluster import Applied, Difference, Waited
@@ -258,10 +258,7 @@ def print_objects(objects: list[JSONObject], output: str) -> None:
         [value] = objects
     else:
         value = {"apiVersion": "v1", "items": [*objects], "kind": "List"}
-    if output == "json":
-        write_json([value])
-    else:
-        write_yaml(value, output)
+    write_document(value, output)
 
 
 def print_stored(results: Sequence[Applied], output: str) -> None:

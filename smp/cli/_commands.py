@@ -130,6 +130,11 @@ class CommandOption(msgspec.Struct, frozen=True):
 
 # An option that has no value, but is there or not.
 switch: Final = partial(CommandOption, is_flag=True)
+# An option that may be given any number of times, and one of these that names files.
+repeatable: Final = partial(CommandOption, is_repeatable=True)
+path_options: Final = partial(repeatable, kind="path")
+# An option that is the empty text where it is missing.
+text_option: Final = partial(CommandOption, default="")
 
 
 class Argument(msgspec.Struct, frozen=True):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import date
+from functools import partial
 
 from smp._values.path_patterns import pattern_of
 from smp._values.values import ABSENT, JSONObject
@@ -35,10 +36,16 @@ class Comparing:
     """The comparisons of one run."""
 
     def __init__(self, rules: Iterable[Rule], settings: CommandSettings) -> None:
-        self._rules = Rules(tuple(rules))
         self._all_fields = settings.all_fields
         self._normalizes_all = bool(settings.rules)
-        self._profile = settings.profile
+        self._compare = partial(
+            compared,
+            rules=Rules(tuple(rules)),
+            profile=settings.profile,
+            leaves_out_server_fields=False,
+            reads=False,
+            normalizes=False,
+        )
 
     @classmethod
     def of(cls, settings: CommandSettings, inputs: Inputs) -> Comparing:
@@ -63,7 +70,9 @@ class Comparing:
     ) -> Comparison:
         """Compare two states of an object, for the patch between them."""
         is_dump = not self._all_fields and is_stored(before) != is_stored(after)
-        return self._compare(before, after, schema, is_dump=is_dump, reads=is_dump)
+        return self._compare(
+            after, before, schema, leaves_out_server_fields=is_dump, reads=is_dump
+        )
 
     def of_configuration(
         self,
@@ -77,7 +86,7 @@ class Comparing:
         A configuration does not ask for the fields that it does not have, so these are
         not set aside, unless the last one had them and the patch would prune them.
         """
-        found = self._compare(live, configuration, schema)
+        found = self._compare(configuration, live, schema)
         asked: list[SetAside] = []
         for entry in found.set_aside:
             is_pruned = value_at(last_applied, entry.path) is not ABSENT
@@ -99,28 +108,7 @@ class Comparing:
         """
         normalizes = (has_live and not self._all_fields) or self._normalizes_all
         return self._compare(
-            before, after, schema, reads=normalizes, normalizes=normalizes
-        )
-
-    def _compare(
-        self,
-        before: JSONObject,
-        after: JSONObject,
-        schema: Schema,
-        *,
-        is_dump: bool = False,
-        reads: bool = False,
-        normalizes: bool = False,
-    ) -> Comparison:
-        return compared(
-            after,
-            before,
-            schema,
-            rules=self._rules,
-            profile=self._profile,
-            leaves_out_server_fields=is_dump,
-            reads=reads,
-            normalizes=normalizes,
+            after, before, schema, reads=normalizes, normalizes=normalizes
         )
 
 

@@ -69,6 +69,22 @@ class ExpiredRule(msgspec.Struct, frozen=True):
         )
 
 
+class ClusterCoverage(msgspec.Struct, frozen=True):
+    """How much of a cluster was read.
+
+    ``expected`` are the objects with a manifest, ``read`` those with a live object,
+    ``unreadable`` those of which it is not known what they are. ``reasons`` says why
+    the cluster was not read completely.
+    """
+
+    cluster: str
+    expected: int
+    read: int
+    unreadable: int
+    complete: bool
+    reasons: list[str]
+
+
 class _FindingCounts(msgspec.Struct):
     """What was found in a cluster, or of an owner."""
 
@@ -119,18 +135,19 @@ class FleetBrief:
     def words(
         self,
         objects: int,
+        clusters: list[ClusterCoverage],
         changes: Counter[Change],
-        incomplete: dict[str, list[str]],
         expired: Iterable[ExpiredRule],
-        clusters: int,
     ) -> Brief:
-        """Return the words of a report.
-
-        ``incomplete`` has why a cluster was not read completely.
-        """
+        """Return the words of a report."""
+        incomplete = {
+            each.cluster: each.reasons or ["some objects are unreadable"]
+            for each in clusters
+            if not each.complete
+        }
         bad = [name for name, group in self._clusters.items() if group.found]
         found = f"{self._all.found:,} of {objects:,} objects"
-        where = f"{len(bad):,} of {clusters:,} clusters"
+        where = f"{len(bad):,} of {len(clusters):,} clusters"
         sentences = [f"{found} are not what they should be, in {where}."]
         if changes:
             counts = f"{changes['new']:,} new, {changes['mended']:,} mended"
@@ -158,8 +175,8 @@ class FleetBrief:
 
     def metrics(
         self,
+        clusters: list[ClusterCoverage],
         changes: Counter[Change],
-        complete: dict[str, bool],
         expired: Iterable[ExpiredRule],
     ) -> str:
         """Return the text for Prometheus."""
@@ -177,7 +194,7 @@ class FleetBrief:
             (
                 "cluster_complete",
                 "Whether all of a cluster was read.",
-                [({"cluster": name}, int(is_)) for name, is_ in complete.items()],
+                [({"cluster": each.cluster}, int(each.complete)) for each in clusters],
             ),
             (
                 "changes",

@@ -25,9 +25,11 @@ import msgspec
 from smp._values.codec import decode
 from smp._values.values import JSONObject, as_object
 from smp.cli._drift_documents import read_only
-from smp.cli._drift_pairs import ObjectPair, PairedPart, Skipped, by_size
-from smp.cli._drift_records import Granule, Record, RecordPart
+from smp.cli._drift_pairs import ObjectPair, PairedPart, Skipped
+from smp.cli._drift_records import Granule, Record
+from smp.cli._objects import TextPart
 from smp.cli._options import DriftSettings
+from smp.cli._workers import by_size
 from smp.comparison import Rules
 from smp.custom_resources import unchecked
 from smp.errors import SmpError, UnknownKindError
@@ -127,11 +129,15 @@ class DriftRow(msgspec.Struct, frozen=True, omit_defaults=True):
     owner: str = ""
 
     @property
+    def api_version(self) -> str:
+        """The group and the version, as an object has them."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
     def label(self) -> str:
         """The object for a reader."""
         name = f"{self.namespace}/{self.name}" if self.namespace else self.name
-        version = f"{self.group}/{self.version}" if self.group else self.version
-        label = f"{version} {self.kind} {name}"
+        label = f"{self.api_version} {self.kind} {name}"
         return f"{self.cluster}: {label}" if self.cluster else label
 
     def kept(self) -> bytes | None:
@@ -160,7 +166,7 @@ class Found(msgspec.Struct):
     """
 
     rows: list[DriftRow]
-    parts: list[RecordPart | None]
+    parts: list[TextPart | None]
     skipped: list[Skipped]
     folded: int = 0
     reused: int = 0
@@ -284,7 +290,7 @@ class Comparer:
     def _compared(self, pairs: list[ObjectPair]) -> Iterator[DriftRow]:
         """Compare pairs in batches of about some bytes."""
         for _, alike in groupby(pairs, key=lambda pair: id(self._catalog_of(pair))):
-            for batch in by_size(alike, _BATCH):
+            for batch in by_size(alike, ObjectPair.size_of, _BATCH):
                 yield from self._compared_batch(batch)
 
     def _compared_batch(self, batch: list[ObjectPair]) -> Iterator[DriftRow]:

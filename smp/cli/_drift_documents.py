@@ -26,7 +26,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from smp.cli._drift_records import Granule, Record
+from smp.cli._drift_records import FilePart, Granule, Record
 from smp.documents import Chunk
 
 _HASH: Final = 8
@@ -171,30 +171,29 @@ class DocumentTable:
 
 
 class DocumentLog:
-    """The documents of a file, or of a part of it, while they are read.
+    """The documents of a part of a file while they are read.
 
-    ``former`` is a table of the file: as it is where ``is_current``, or as it was. Only
-    objects of the granules ``wanted`` are asked for; of all, if None. ``table`` is the
-    one of what is read, None where nobody asks for it. ``line`` is the first one.
+    ``former`` is a table of the file: as it is where the part is current, or as it was.
+    Only objects of the granules ``wanted`` are asked for; of all, if None. ``table`` is
+    the one of what is read, None where nobody asks for it.
     """
 
     def __init__(
         self,
         former: DocumentTable | None,
         wanted: frozenset[Granule] | None,
-        line: int,
+        part: FilePart,
         *,
-        is_current: bool,
         has_table: bool,
     ) -> None:
         self._former = None if wanted is None else former
         self._wanted = wanted or frozenset()
-        self._is_current = is_current
+        self._is_current = part.is_current
         self.table: DocumentTable | None = DocumentTable() if has_table else None
         # Where the next document is in the former table, as far as nothing has changed.
         self._next = 0
-        if self._former is not None and line > 1:
-            self._next = bisect_left(self._former.lines, line)
+        if self._former is not None and part.line > 1:
+            self._next = bisect_left(self._former.lines, part.line)
         self._size = 0 if self._former is None else len(self._former)
         self._text = 0
         # What is known of the documents that are not parsed: the sums of a file that is

@@ -18,11 +18,9 @@ import msgspec
 from smp._values.path_patterns import pattern_of
 from smp._values.times import timestamp
 from smp._values.values import JSON, as_list, as_object
-from smp.cli._drift_records import RecordPart
 from smp.cli._errors import CommandFailure
-from smp.cli._identity import ObjectIdentity
 from smp.cli._inputs import Inputs
-from smp.cli._objects import Entry, TextPart
+from smp.cli._objects import TextPart
 from smp.errors import DocumentError, SmpError
 from smp.paths import KeyedElement, Path, SetElement, Step
 
@@ -64,21 +62,17 @@ class History:
         except SmpError:
             return ""
 
-    def commits(self, part: RecordPart, paths: list[str]) -> list[str]:
+    def commits(self, part: TextPart, paths: list[str]) -> list[str]:
         """Return the commit for each path of a manifest, "" where there is none.
 
         Raises DocumentError for a repository that cannot be read.
         """
-        source, offset, length, line, list_of, index = part
-        text = TextPart(offset, length, line, list_of, index)
-        identity = ObjectIdentity()
-        entry = Entry(identity, source, line, offset, length, None, list_of, part=text)
-        positions = self._inputs.positions(entry)
-        blamed = self._lines_of(source)
+        positions = self._inputs.positions(part)
+        blamed = self._lines_of(part.source)
         if positions is None or not blamed:
             return [""] * len(paths)
         try:
-            value = self._inputs.value_of(entry)
+            value = self._inputs.value_of(part)
         except CommandFailure:
             value = None
         found: list[str] = []

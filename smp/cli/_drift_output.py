@@ -12,7 +12,7 @@ import msgspec
 
 from smp._values.findings import Severity
 from smp._values.values import ABSENT, JSON
-from smp.cli._drift_brief import ExpiredRule, FleetBrief
+from smp.cli._drift_brief import ClusterCoverage, ExpiredRule, FleetBrief
 from smp.cli._drift_comparing import DriftRow, SameCount, load_fleet
 from smp.cli._drift_gaps import ReadingGaps
 from smp.cli._drift_history import path_of
@@ -84,22 +84,6 @@ def output_of(name: str | None, totals: DriftTotals) -> Output:
     return _DriftSummary(totals)
 
 
-class ClusterCoverage(msgspec.Struct, frozen=True):
-    """How much of a cluster was read.
-
-    ``expected`` are the objects with a manifest, ``read`` those with a live object,
-    ``unreadable`` those of which it is not known what they are. ``reasons`` says why
-    the cluster was not read completely.
-    """
-
-    cluster: str
-    expected: int
-    read: int
-    unreadable: int
-    complete: bool
-    reasons: list[str]
-
-
 # What a text is made of.
 _Line: TypeAlias = DriftRow | ClusterCoverage | ExpiredRule
 
@@ -140,8 +124,7 @@ class DriftTotals(Totals):
             return
         self._brief.add(row)
         if row.verdict in _JUDGED:
-            version = f"{row.group}/{row.version}" if row.group else row.version
-            self.judged[version, row.kind] = None
+            self.judged[row.api_version, row.kind] = None
         kind = f"{row.kind}.{row.group}" if row.group else row.kind
         of_row = {
             "cluster": row.cluster,
@@ -163,20 +146,12 @@ class DriftTotals(Totals):
 
     def words(self) -> Brief:
         """Return what was found in words."""
-        clusters = self.clusters()
-        incomplete = {
-            each.cluster: each.reasons or ["some objects are unreadable"]
-            for each in clusters
-            if not each.complete
-        }
-        return self._brief.words(
-            self.verdicts.total(), self.changes, incomplete, self.expired, len(clusters)
-        )
+        total = self.verdicts.total()
+        return self._brief.words(total, self.clusters(), self.changes, self.expired)
 
     def metrics(self) -> str:
         """Return what was found for Prometheus."""
-        complete = {each.cluster: each.complete for each in self.clusters()}
-        return self._brief.metrics(self.changes, complete, self.expired)
+        return self._brief.metrics(self.clusters(), self.changes, self.expired)
 
     def judge(self, row: DriftRow) -> DriftRow:
         """Return a row, unreadable where its verdict may come of a gap."""
@@ -433,7 +408,7 @@ def _report_of(row: _Line) -> ObjectReport:
     notes += [f"{path}: {manager}" for path, manager in _beside(row, row.managers)]
     patch: JSON = None if row.patch is None else msgspec.json.decode(row.patch)
     return ObjectReport(
-        f"{row.group}/{row.version}" if row.group else row.version,
+        row.api_version,
         row.kind,
         row.namespace,
         f"{row.name} ({row.cluster})" if row.cluster else row.name,

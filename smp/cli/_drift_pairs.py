@@ -34,6 +34,7 @@ from smp.cli._drift_records import (
     Record,
     hash_of_key,
 )
+from smp.cli._workers import by_size
 from smp.errors import DocumentError, SmpError
 
 _MOST_BYTES: Final = 16 << 20
@@ -78,6 +79,10 @@ class ObjectPair(msgspec.Struct, frozen=True, array_like=True):
             if side is not None and side.error:
                 return side.error
         return ""
+
+    def size_of(self) -> int:
+        """Return how many bytes of JSON both sides have."""
+        return sum(len(side.text) for side in (self.desired, self.live) if side)
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -183,7 +188,7 @@ class Parts:
             here += _read(self._files(number))
         joined = pair(here)
         rest = JoinedPairs([], joined.skipped, joined.folded)
-        for pairs in by_size(joined.pairs, _SHARE):
+        for pairs in by_size(joined.pairs, ObjectPair.size_of, _SHARE):
             rest.pairs = pairs
             yield PairedPart(whole=rest)
             rest = JoinedPairs([], [])
@@ -297,20 +302,6 @@ def _blocks_of(files: Iterable[str]) -> list[_Block]:
                 file.seek(packed, os.SEEK_CUR)
     # What one process wrote of one number is in its order.
     return sorted(found, key=lambda block: block.number)
-
-
-def by_size(pairs: Iterable[ObjectPair], size: int) -> Iterator[list[ObjectPair]]:
-    """Divide pairs into lists of about some bytes of JSON."""
-    some: list[ObjectPair] = []
-    found = 0
-    for pair in pairs:
-        some.append(pair)
-        found += sum(len(side.text) for side in (pair.desired, pair.live) if side)
-        if found >= size:
-            yield some
-            some, found = [], 0
-    if some:
-        yield some
 
 
 def _read(files: Iterable[str]) -> Iterator[_Sided]:

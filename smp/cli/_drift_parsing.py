@@ -18,7 +18,6 @@ from smp.cli._drift_records import (
     DELETED,
     FilePart,
     Record,
-    RecordPart,
     SideFile,
     number_of,
 )
@@ -34,7 +33,7 @@ from smp.cli._inputs import (
     is_of_another_tool,
     name_of,
 )
-from smp.cli._objects import is_object
+from smp.cli._objects import TextPart, is_object
 from smp.documents import Chunk, Document, flatten_lists, parse
 from smp.errors import DocumentError, SmpError, too_deep
 
@@ -210,7 +209,8 @@ class RecordReader:
         if identity is not None:
             document = Document(None, chunk.source, chunk.line)
             text = chunk.data.strip()
-            yield from self._of_object(identity, text, document, cluster, chunk, 0)
+            part = TextPart.of(chunk, 0)
+            yield from self._of_object(identity, text, document, cluster, part)
             return
         try:
             # What a list says of itself counts, too.
@@ -235,8 +235,7 @@ class RecordReader:
                         encode(value),
                         document,
                         cluster,
-                        chunk if can_reread else None,
-                        number,
+                        TextPart.of(chunk, number) if can_reread else None,
                     )
                 else:
                     self._set_aside(document, NOT_AN_OBJECT, cluster)
@@ -320,7 +319,7 @@ class RecordReader:
             return
         self.events.add(cluster, as_text(type_), identity, document)
         text = encode(value)
-        for record in self._of_object(identity, text, document, cluster, None, 0):
+        for record in self._of_object(identity, text, document, cluster, None):
             yield msgspec.structs.replace(record, event=as_text(type_))
 
     def _of_object(  # what is known of one object
@@ -329,8 +328,7 @@ class RecordReader:
         text: bytes,
         document: Document,
         cluster: str,
-        chunk: Chunk | None,
-        index: int,
+        part: TextPart | None,
     ) -> Iterator[Record]:
         if is_of_another_tool(identity):
             self._skip(document, FOR_ANOTHER_TOOL)
@@ -345,11 +343,6 @@ class RecordReader:
             reason = f"{identity.label}: it has no name"
             self._set_aside(document, reason, cluster)
             return
-        part: RecordPart | None = None
-        if chunk is not None:
-            offset = chunk.offset or 0
-            length = len(chunk.data)
-            part = chunk.source, offset, length, chunk.line, chunk.list_of, index
         yield Record(
             cluster,
             identity.api_version,

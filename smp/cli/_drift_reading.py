@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterable, Iterator
+from itertools import chain
 from typing import Final
 
 import msgspec
@@ -45,6 +46,7 @@ from smp.cli._drift_parsing import (
 )
 from smp.cli._drift_records import FilePart, Granule, Record, SideFile
 from smp.cli._inputs import STDIN
+from smp.cli._workers import by_size
 from smp.documents import Document
 from smp.errors import DocumentError
 
@@ -172,17 +174,14 @@ def shares_of(
     has_sums: bool = False,
 ) -> Iterator[ReadShare]:
     """Divide files into shares; with ``splits`` also one that has many lines."""
-    number, some, size = 0, list[FilePart](), 0
-    for whole in parts:
-        for part in _parts_of(whole) if splits else [whole]:
-            some.append(part)
-            size += (part.end - part.start) or size_of([part.file])
-            # One process has no use for shares; it reports what it found, though.
-            if size >= _SHARE:
-                yield ReadShare(number, some, wanted, has_sums)
-                number, some, size = number + 1, [], 0
-    if some:
+    # One process has no use for shares; it reports what it found, though.
+    pieces = chain.from_iterable(map(_parts_of, parts)) if splits else parts
+    for number, some in enumerate(by_size(pieces, _size_of_part, _SHARE)):
         yield ReadShare(number, some, wanted, has_sums)
+
+
+def _size_of_part(part: FilePart) -> int:
+    return (part.end - part.start) or size_of([part.file])
 
 
 def _parts_of(whole: FilePart) -> Iterator[FilePart]:
@@ -266,13 +265,8 @@ class ShareReader:
             if self._table is None or self._table[0] != key:
                 self._table = key, find_table(self.state, part.table, part.file.key)
             table = self._table[1]
-        return DocumentLog(
-            table,
-            share.wanted,
-            part.line,
-            is_current=part.is_current,
-            has_table=share.has_sums and not part.is_current,
-        )
+        has_table = share.has_sums and not part.is_current
+        return DocumentLog(table, share.wanted, part, has_table=has_table)
 
     def _take(self, result: ReadResult, content: FileContent) -> None:
         """Move what was found wrong from the inputs to a result."""

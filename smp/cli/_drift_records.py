@@ -10,6 +10,7 @@ import msgspec
 from smp._values.codec import decode
 from smp._values.values import JSON, as_object
 from smp.cli._identity import ObjectIdentity
+from smp.cli._objects import TextPart
 
 # The granules of a cluster, and the first parts of a pairing on disk.
 PARTS: Final = 256
@@ -19,8 +20,6 @@ DELETED: Final = "DELETED"
 
 # A cluster, and the part of its objects: see granule_of.
 Granule: TypeAlias = tuple[str, int]
-# The file, offset, length, first line, list and index of a document: see RecordPart.
-RecordPart: TypeAlias = tuple[str, int, int, int, tuple[str, str] | None, int]
 
 
 def granule_of(cluster: str, group: str, kind: str, name: str) -> Granule:
@@ -44,7 +43,7 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
     text: bytes
     place: str
     last_applied: bytes | None = None
-    part: RecordPart | None = None
+    part: TextPart | None = None
     # Why it is not known what the object is.
     error: str = ""
     # What became of the object, in the stream of a watch.

@@ -12,7 +12,7 @@ from smp.cli._drift_history import History
 from smp.cli._drift_increments import DriftRun
 from smp.cli._drift_output import DriftTotals, Output
 from smp.cli._drift_pairs import Skipped
-from smp.cli._drift_records import RecordPart
+from smp.cli._objects import TextPart
 
 
 class RowWriter:
@@ -72,7 +72,7 @@ class RowWriter:
             self._write(self._with_commits(self._totals.judge(row), part))
         notices.progress.count(notices.done, notices.kept, "compared")
 
-    def _with_commits(self, row: DriftRow, part: RecordPart | None) -> DriftRow:
+    def _with_commits(self, row: DriftRow, part: TextPart | None) -> DriftRow:
         if self._history is None or part is None or not row.paths:
             return row
         commits = self._history.commits(part, row.paths)

@@ -584,32 +584,30 @@ class Inputs:
         except OSError as error:
             raise CommandFailure(_unreadable(source, error)) from None
 
-    def positions(self, entry: Entry) -> Positions | None:
-        """Return where the fields of an entry stand in its file; None without one.
+    def positions(self, part: TextPart | None) -> Positions | None:
+        """Return where the fields of an object stand in its file; None without one.
 
         None as well where the file cannot be read any more as it was.
         """
-        part = entry.part
         if part is None:
             return None
-        if self._positions_of != (entry.source, part.offset):
-            self._positions_of = entry.source, part.offset
+        if self._positions_of != (part.source, part.offset):
+            self._positions_of = part.source, part.offset
             self._positions = []
             with suppress(CommandFailure, DocumentError):
-                data = self._read(entry.source, part.offset, part.length)
-                chunk = Chunk(data, entry.source, part.line, list_of=part.list_of)
-                self._positions = positions(chunk)
+                self._positions = positions(self._chunk_of(part))
         if part.index >= len(self._positions):
             return None
         return self._positions[part.index]
 
-    def value_of(self, entry: Entry) -> JSON:
-        """Parse the text of an entry that can be read again. Raises Failure."""
-        part = entry.part
-        if part is None:
-            return None
-        data = self._read(entry.source, part.offset, part.length)
-        chunk = Chunk(data, entry.source, part.line, list_of=part.list_of)
+    def _chunk_of(self, part: TextPart) -> Chunk:
+        """Read a part of a file again. Raises Failure."""
+        data = self._read(part.source, part.offset, part.length)
+        return Chunk(data, part.source, part.line, list_of=part.list_of)
+
+    def value_of(self, part: TextPart) -> JSON:
+        """Parse an object that can be read again. Raises Failure."""
+        chunk = self._chunk_of(part)
         try:
             values = [
                 value
@@ -617,7 +615,7 @@ class Inputs:
                 for value in flatten_lists(document.value)
             ]
         except DocumentError as error:
-            raise CommandFailure(explain(error, data)) from None
+            raise CommandFailure(explain(error, chunk.data)) from None
         return values[part.index] if part.index < len(values) else None
 
     def new_problems(self) -> list[CommandFailure]:
@@ -681,7 +679,7 @@ def _part_of(chunk: Chunk, index: int, *, is_regular: bool) -> TextPart | None:
     """Return where a document of a chunk stands in a file that can be read again."""
     if not is_regular or chunk.offset is None:
         return None
-    return TextPart(chunk.offset, len(chunk.data), chunk.line, chunk.list_of, index)
+    return TextPart.of(chunk, index)
 
 
 def can_be_read_again(path: str) -> bool:

@@ -10,21 +10,28 @@ import msgspec
 from smp._values.values import JSONObject, type_name
 from smp.cli._errors import CommandFailure
 from smp.cli._identity import Key, ObjectIdentity, identity_of
-from smp.documents import Document
+from smp.documents import Chunk, Document
 from smp.errors import ObjectError
 
 
-class TextPart(msgspec.Struct, frozen=True):
+class TextPart(msgspec.Struct, frozen=True, array_like=True):
     """The part of a file that has an object, and which of its documents it is.
 
     ``line`` is the one on which the part starts.
     """
 
+    source: str
     offset: int
     length: int
     line: int
-    list_of: tuple[str, str] | None = None
-    index: int = 0
+    list_of: tuple[str, str] | None
+    index: int
+
+    @classmethod
+    def of(cls, chunk: Chunk, index: int) -> TextPart:
+        """Return where a document of a chunk stands."""
+        offset, length = chunk.offset or 0, len(chunk.data)
+        return cls(chunk.source, offset, length, chunk.line, chunk.list_of, index)
 
 
 class Entry(msgspec.Struct, frozen=True):

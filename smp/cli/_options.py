@@ -11,7 +11,14 @@ import msgspec
 from smp import custom_resources
 from smp._values.times import parse_duration
 from smp._values.values import JSON, JSONObject, as_object, as_text
-from smp.cli._commands import Argument, CommandOption, switch
+from smp.cli._commands import (
+    Argument,
+    CommandOption,
+    path_options,
+    repeatable,
+    switch,
+    text_option,
+)
 from smp.cli._definitions import Definitions, is_definition
 from smp.cli._errors import concerning, report
 from smp.cli._inputs import COMPILED, Inputs
@@ -345,22 +352,19 @@ def filename_option(help_: str) -> CommandOption:
 
     Go: k8s.io/cli-runtime/pkg/genericclioptions, FileNameFlags.AddFlags.
     """
-    return CommandOption(
+    return path_options(
         "-f, --filename",
         f"{help_}: a file, a directory, a URL, or - for standard input; several ones "
         "with commas between them. Repeatable.",
         parameter="filenames",
-        kind="path",
-        is_repeatable=True,
     )
 
 
-KUSTOMIZE_OPTION: Final = CommandOption(
+KUSTOMIZE_OPTION: Final = repeatable(
     "-k, --kustomize",
     "Manifests: what kustomize, or kubectl, makes of a directory. Repeatable.",
     parameter="kustomizations",
     metavar="DIR",
-    is_repeatable=True,
 )
 FILENAME_OPTION: Final = filename_option("Manifests")
 # What -f names may be named without it, too.
@@ -375,12 +379,10 @@ OVERWRITE_OPTION: Final = switch(
     default=True,
 )
 
-RULES_OPTION: Final = CommandOption(
+RULES_OPTION: Final = path_options(
     "--rules",
     "YAML file with rules: which differences do not count, of which kinds and "
     "managers, and why (smp schema rules). Repeatable.",
-    kind="path",
-    is_repeatable=True,
     variable="SMP_RULES",
 )
 
@@ -395,18 +397,14 @@ KUBERNETES_OPTION: Final = CommandOption(
 
 SCHEMA_OPTIONS: Final = (
     KUBERNETES_OPTION,
-    CommandOption(
+    path_options(
         "--crd",
         "CustomResourceDefinitions: a file, a directory, or what `smp schema compile` "
         "wrote. Repeatable.",
-        kind="path",
-        is_repeatable=True,
     ),
-    CommandOption(
+    path_options(
         "--openapi",
         "OpenAPI v2 or v3 document, or what `smp schema compile` wrote. Repeatable.",
-        kind="path",
-        is_repeatable=True,
     ),
 )
 
@@ -423,12 +421,11 @@ COLOR_OPTION: Final = CommandOption(
     default="auto",
 )
 
-EXCLUDE_OPTION: Final = CommandOption(
+EXCLUDE_OPTION: Final = repeatable(
     "--exclude",
     "Leave out of directories what matches a pattern, with all below it: old, "
     "'*.test.yaml', apps/old. Repeatable.",
     metavar="GLOB",
-    is_repeatable=True,
 )
 
 MERGE_OPTIONS: Final = (
@@ -461,46 +458,34 @@ MERGE_OPTIONS: Final = (
     COLOR_OPTION,
 )
 
-NAMESPACE_OPTION: Final = CommandOption(
+NAMESPACE_OPTION: Final = text_option(
     "-n, --namespace",
     "The namespace of objects that leave it out; others are an error, as in kubectl.",
     metavar="NAME",
-    default="",
 )
 # Go: k8s.io/kubectl/pkg/cmd/get, GetOptions.AllNamespaces.
 ALL_NAMESPACES: Final = switch("-A, --all-namespaces", "The objects of all namespaces.")
 
 # Go: k8s.io/cli-runtime/pkg/genericclioptions, ConfigFlags.AddFlags.
 CONNECTION_OPTIONS: Final = (
-    CommandOption(
+    text_option(
         "--context",
         "Context of the configuration of kubectl. [default: the current one]",
         metavar="NAME",
-        default="",
     ),
-    CommandOption(
+    text_option(
         "--kubeconfig",
         "Configuration of kubectl. [default: the files of $KUBECONFIG]",
         metavar="FILE",
-        default="",
     ),
-    CommandOption(
+    text_option(
         "-s, --server",
         "Address of the API server. [default: that of the context]",
         metavar="URL",
-        default="",
     ),
-    CommandOption("--token", "Bearer token of the requests.", default=""),
-    CommandOption(
-        "--as",
-        "User to impersonate.",
-        parameter="as_user",
-        metavar="NAME",
-        default="",
-    ),
-    CommandOption(
-        "--as-group", "Group to impersonate.", metavar="NAME", is_repeatable=True
-    ),
+    text_option("--token", "Bearer token of the requests."),
+    text_option("--as", "User to impersonate.", parameter="as_user", metavar="NAME"),
+    repeatable("--as-group", "Group to impersonate.", metavar="NAME"),
     switch(
         "--insecure-skip-tls-verify",
         "Do not verify the certificate of the server.",
@@ -517,50 +502,43 @@ CONNECTION_OPTIONS: Final = (
 
 # The inputs of a three-way apply beside the manifest.
 LIVE_OPTIONS: Final = (
-    CommandOption(
+    path_options(
         "--live",
         "Live objects: files, or cluster[:CONTEXT]. Repeatable.",
         parameter="live_paths",
-        kind="path",
-        is_repeatable=True,
     ),
-    CommandOption(
+    path_options(
         "--last-applied",
         "What was applied last. Repeatable. [default: the annotation of the live "
         "object]",
         parameter="last_paths",
-        kind="path",
-        is_repeatable=True,
     ),
     *CONNECTION_OPTIONS,
 )
 # Live objects where these are what a command is about.
 LIVE_CLUSTER_OPTIONS: Final = (
-    CommandOption(
+    repeatable(
         "--live",
         "cluster[:CONTEXT]: the live objects of the manifests, in place of these.",
         metavar="CLUSTER",
-        is_repeatable=True,
     ),
     *CONNECTION_OPTIONS,
 )
 
-SELECTOR_OPTION: Final = CommandOption(
+SELECTOR_OPTION: Final = text_option(
     "-l, --selector",
     "Take only objects with these labels: app=web,tier!=db,env in (a,b),!c.",
     metavar="LABELS",
-    default="",
 )
 
 SELECTION_OPTIONS: Final = (
     NAMESPACE_OPTION,
     SELECTOR_OPTION,
-    CommandOption(
+    repeatable(
         "--include-kind",
         "Take only objects of a kind: deploy, deployments, Deployment.apps. "
         "Repeatable.",
         metavar="KIND",
-        is_repeatable=True,
     ),
 )
 
@@ -575,13 +553,11 @@ VALIDATE_OPTION: Final = CommandOption(
 )
 
 
-POLICIES_OPTION: Final = CommandOption(
+POLICIES_OPTION: Final = path_options(
     "--policies",
     "ValidatingAdmissionPolicies and MutatingAdmissionPolicies with their bindings, "
     "parameters and namespaces: a file or a directory; cluster: those of the current "
     "context of kubectl. Repeatable.",
-    kind="path",
-    is_repeatable=True,
 )
 
 
@@ -615,11 +591,10 @@ def share_options(*names: str) -> tuple[CommandOption, ...]:
 
 SERVER_SIDE_OPTIONS: Final = (
     switch("--server-side", "Apply as `kubectl apply --server-side` does."),
-    CommandOption(
+    text_option(
         "--field-manager",
         "The manager of a server-side apply. [default: kubectl]",
         metavar="NAME",
-        default="",
     ),
     switch("--force-conflicts", "Take over the fields that other managers own."),
 )

@@ -77,9 +77,12 @@ def write(text: str) -> None:
 YAML_SEPARATORS: Final = {"yaml": "---\n", "kyaml": ""}
 
 
-def write_yaml(value: JSON, output: str) -> None:
-    """Write a YAML document in one of the formats that are YAML."""
-    write(yaml_text("", value, output))
+def write_document(value: JSON, output: str) -> None:
+    """Write a document in one of the formats that are YAML, or as JSON."""
+    if output in YAML_SEPARATORS:
+        write(yaml_text("", value, output))
+    else:
+        write_json([value])
 
 
 def yaml_text(comment: str, value: JSON, output: str) -> str:

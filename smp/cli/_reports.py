@@ -63,7 +63,7 @@ def _report(outcome: ObjectOutcome, inputs: Inputs) -> ObjectReport:
         for finding in found
     ]
     positions = {
-        name: inputs.positions(entries[name])
+        name: inputs.positions(entries[name].part)
         for name in {finding.input for finding in found}
         if name in entries
     }

@@ -189,21 +189,23 @@ def results_of(
     try:
         # One by one in this process, so that each is printed before the next is read.
         if pool.is_started:
-            yield from pool.results(_shares_of(all_rows), _result_of)
+            yield from pool.results(by_size(all_rows, _size_of, _SHARE), _result_of)
         else:
             yield from pool.results(([row] for row in all_rows), _result_of)
     finally:
         pool.close()
 
 
-def _shares_of(rows: Iterable[RowT]) -> Iterator[list[RowT]]:
-    """Divide rows into shares that take about as long each."""
-    share: list[RowT] = []
+def by_size(
+    items: Iterable[ItemT], size_of: Callable[[ItemT], int], enough: int
+) -> Iterator[list[ItemT]]:
+    """Divide items into shares of about one size, so that each takes about as long."""
+    share: list[ItemT] = []
     size = 0
-    for row in rows:
-        share.append(row)
-        size += _size_of(row)
-        if size >= _SHARE:
+    for item in items:
+        share.append(item)
+        size += size_of(item)
+        if size >= enough:
             yield share
             share, size = [], 0
     if share:

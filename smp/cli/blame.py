@@ -14,7 +14,7 @@ import msgspec
 
 from smp._values.path_patterns import Pattern, pattern_of
 from smp._values.values import JSON
-from smp.cli._commands import Command, CommandOption, switch
+from smp.cli._commands import Command, repeatable, switch, text_option
 from smp.cli._errors import UsageError, concerning, printable
 from smp.cli._identity import ObjectIdentity
 from smp.cli._inputs import Inputs
@@ -223,16 +223,17 @@ class _Columns:
         """Return a text for each owner of a value, or one where it has none."""
         texts: list[str] = []
         for cells in _cells(value):
-            padded = [
-                cell.ljust(width)
-                for cell, width in zip(cells, self._widths, strict=True)
-                if width
-            ]
             sign = ""
             if self._has_several:
                 sign = _AND if texts else " " * len(_AND)
-            texts.append(sign + _BETWEEN.join(padded))
+            texts.append(sign + _pad(cells, self._widths))
         return texts
+
+
+def _pad(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """Return cells as a line; a column without any text is left out."""
+    columns = zip(cells, widths, strict=True)
+    return _BETWEEN.join([cell.ljust(width) for cell, width in columns if width])
 
 
 def _cells(value: BlamedValue) -> list[tuple[str, str, str, str]]:
@@ -265,17 +266,12 @@ def report_lines(outcome: BlameOutcome) -> Iterator[Line]:
     rows = [_owner_cells(owner) for owner in owners]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for owner, cells in zip(owners, rows, strict=True):
-        padded = [
-            cell.ljust(width)
-            for cell, width in zip(cells, widths, strict=True)
-            if width
-        ]
         count = counts[id(owner)]
         # Options may select none of its fields.
         if not count:
             continue
         amount = f"  {number(count, 'field')}"
-        yield [(f"  {_BETWEEN.join(padded)}", _OWNER), (amount, "")]
+        yield [(f"  {_pad(cells, widths)}", _OWNER), (amount, "")]
     for value in fields:
         yield _field_line(value.path, value.owners)
     for field in outcome.absent:
@@ -379,20 +375,18 @@ COMMAND: Final = Command(
     options=(
         filename_option("Live objects, or with --live manifests"),
         *LIVE_CLUSTER_OPTIONS,
-        CommandOption(
+        repeatable(
             "--path",
             "Show only what is at a path, and in it: spec.template.spec.containers, "
             "spec.containers[name=app].image. Repeatable.",
             parameter="selected",
             metavar="PATH",
-            is_repeatable=True,
         ),
-        CommandOption(
+        repeatable(
             "--manager",
             "Show only what a manager owns. Repeatable.",
             parameter="managers",
             metavar="NAME",
-            is_repeatable=True,
         ),
         switch(
             "--unowned",
@@ -401,11 +395,10 @@ COMMAND: Final = Command(
         switch("--show-managed-fields", "Print the managedFields as well."),
         output_option("yaml", "report"),
         format_option("json"),
-        CommandOption(
+        text_option(
             "-n, --namespace",
             "Take only objects of a namespace, and those without any.",
             metavar="NAME",
-            default="",
         ),
         *share_options(
             "selector",

@@ -43,7 +43,14 @@ from smp.cli._cluster_printing import (
     show_requests,
     show_warnings,
 )
-from smp.cli._commands import Argument, Command, CommandGroup, CommandOption, switch
+from smp.cli._commands import (
+    Argument,
+    Command,
+    CommandGroup,
+    CommandOption,
+    repeatable,
+    switch,
+)
 from smp.cli._errors import CommandFailure, UsageError, printable, report
 from smp.cli._identity import identity_of
 from smp.cli._interrupts import InterruptNotice
@@ -352,13 +359,12 @@ COMMAND: Final = CommandGroup(
                 *CONNECTION,
                 _ALL,
                 ALL_NAMESPACES,
-                CommandOption(
+                repeatable(
                     "--for",
                     "In place of ready: create, delete, condition=NAME[=STATUS], or "
                     "jsonpath={.PATH}[=VALUE]. Repeatable.",
                     parameter="conditions",
                     metavar="CONDITION",
-                    is_repeatable=True,
                 ),
                 timeout_option("The longest time to wait; 0: look once.", "30s"),
             ),

@@ -12,7 +12,7 @@ from smp._strategic import two_way_patch, unknown_field_warnings
 from smp._values.last_applied import drop_last_applied, last_applied_configuration
 from smp._values.values import JSON, JSONObject, as_object, same
 from smp.cli._cluster_options import DRY_RUN, MERGE
-from smp.cli._commands import Argument, Command, CommandOption, switch
+from smp.cli._commands import Argument, Command, path_options, repeatable, switch
 from smp.cli._comparing import Comparing
 from smp.cli._errors import UsageError, concerning
 from smp.cli._formats import patch_layout
@@ -162,29 +162,24 @@ COMMAND: Final = Command(
     options=(
         filename_option("MODIFIED"),
         KUSTOMIZE_OPTION,
-        CommandOption(
+        path_options(
             "--live",
             "Live objects, files or cluster[:CONTEXT]: what changes them to MODIFIED, "
             "which may then be the only path. Repeatable.",
-            kind="path",
-            is_repeatable=True,
         ),
         *CONNECTION_OPTIONS,
         replace(DRY_RUN, help="server: ask the cluster.", choices=("none", "server")),
         *[option for option in MERGE if option.name not in ("hazards", "profile")],
         switch("-R, --recursive", "Take the folders of a directory as well."),
-        CommandOption(
+        repeatable(
             "--ignore",
             "Leave out a path: spec.replicas, data.*, spec.containers[*].image. "
             "Repeatable.",
             metavar="PATH",
-            is_repeatable=True,
         ),
-        CommandOption(
+        path_options(
             "--ignore-file",
             "File with such a path on each line. Repeatable.",
-            kind="path",
-            is_repeatable=True,
             variable="SMP_IGNORE_FILE",
         ),
         RULES_OPTION,

@@ -58,6 +58,9 @@ class Package(msgspec.Struct, frozen=True):
     name: str
     version: str
 
+    def __str__(self) -> str:
+        return f"{self.name} {self.version or 'is missing'}"
+
 
 class Extra(msgspec.Struct, frozen=True):
     """An optional part; ``install`` is the command that completes it, or empty."""
@@ -263,16 +266,13 @@ def _lines(found: Installation) -> Iterator[str]:
     yield f"  engine      {engine}"
     yield f"  python      {found.python}, {found.platform}"
     yield f"  kubernetes  {found.kubernetes[0]} to {found.kubernetes[-1]}"
-    named = [f"{each.name} {each.version or 'is missing'}" for each in found.packages]
-    yield f"  packages    {', '.join(named) or 'not known: nothing installed smp'}"
+    named = ", ".join(map(str, found.packages))
+    yield f"  packages    {named or 'not known: nothing installed smp'}"
     yield "extras"
     for extra in found.extras:
         yield f"  {extra.name:10}  {extra.purpose}"
-        named = [
-            f"{each.name} {each.version or 'is missing'}" for each in extra.packages
-        ]
-        if named:
-            yield f"              {', '.join(named)}"
+        if extra.packages:
+            yield f"              {', '.join(map(str, extra.packages))}"
         if extra.install:
             yield f"              {extra.install}"
     yield "programs"

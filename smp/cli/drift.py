@@ -13,7 +13,14 @@ import msgspec
 
 from smp import __version__, custom_resources
 from smp._values.extras import extra_hint
-from smp.cli._commands import Command, CommandOption, switch
+from smp.cli._commands import (
+    Command,
+    CommandOption,
+    path_options,
+    repeatable,
+    switch,
+    text_option,
+)
 from smp.cli._comparing import read_rule_files
 from smp.cli._drift_brief import ExpiredRule, write_whole
 from smp.cli._drift_comparing import Comparer
@@ -137,26 +144,22 @@ COMMAND: Final = Command(
     settings=DriftSettings,
     options=(
         FILENAME_OPTION,
-        CommandOption(
+        path_options(
             "--live",
             "What is: live objects, or `cluster`. Repeatable: `cluster:CONTEXT`.",
-            kind="path",
-            is_repeatable=True,
         ),
         *CONNECTION_OPTIONS,
         NAMESPACE_OPTION,
         ALL_NAMESPACES,
-        CommandOption(
+        repeatable(
             "--contexts",
             "Contexts of kubectl, each a cluster: `prod-*`. Repeatable.",
             metavar="GLOB",
-            is_repeatable=True,
         ),
-        CommandOption(
+        text_option(
             "--cluster",
             "The name of the cluster of objects that name none.",
             metavar="NAME",
-            default="",
         ),
         switch(
             "--by-folder", "The folders of a directory are called after the clusters."

@@ -30,7 +30,7 @@ from smp.cli._options import (
     output_option,
     share_options,
 )
-from smp.cli._outputs import YAML_SEPARATORS, write, write_json, write_yaml
+from smp.cli._outputs import write, write_document
 from smp.errors import SmpError, UnknownFieldError, did_you_mean, listing
 from smp.schema.catalog import Catalog, kubernetes
 from smp.schema.descriptions import Descriptions, TypeDescription
@@ -172,10 +172,7 @@ def run_explain(settings: ExplainSettings) -> int:
         "unions": [_union_facts(union) for union in unions],
         "fields": [*rows],
     }
-    if settings.output in YAML_SEPARATORS:
-        write_yaml(document, settings.output)
-    else:
-        write_json([document])
+    write_document(document, settings.output)
     return code
 
 

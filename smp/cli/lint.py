@@ -10,7 +10,7 @@ from typing import Final, cast
 
 import msgspec
 
-from smp.cli._commands import Command, CommandOption
+from smp.cli._commands import Command, CommandOption, repeatable, text_option
 from smp.cli._errors import CommandFailure, UsageError, printable, report
 from smp.cli._exit_codes import Tally
 from smp.cli._inputs import NOT_AN_OBJECT, Inputs, name_of
@@ -177,12 +177,11 @@ COMMAND: Final = Command(
             parameter="patch_type",
             choices=("strategic", "merge"),
         ),
-        CommandOption(
+        text_option(
             "--kind",
             "What patches without apiVersion and kind are of: deploy, "
             "deployments.apps, Deployment.",
             metavar="KIND",
-            default="",
         ),
         CommandOption(
             "--severity",
@@ -190,12 +189,11 @@ COMMAND: Final = Command(
             choices=_SEVERITIES,
             default="warning",
         ),
-        CommandOption(
+        repeatable(
             "--ignore",
             "Leave out what is found under a code. Repeatable.",
             parameter="codes",
             metavar="CODE",
-            is_repeatable=True,
         ),
         format_option(*REPORT_FORMATS),
         *SCHEMA_OPTIONS,

@@ -23,7 +23,7 @@ from smp.cli._commands import (
 from smp.cli._errors import concerning, printable, report
 from smp.cli._inputs import Inputs
 from smp.cli._options import output_option, profile_option
-from smp.cli._outputs import YAML_SEPARATORS, write_json, write_yaml
+from smp.cli._outputs import write_document
 from smp.errors import SchemaError
 from smp.schema.conversion import to_v2, to_v3
 
@@ -95,10 +95,7 @@ def generate(*, paths: tuple[str, ...], profile: str, version: str, output: str)
 
 
 def _write(document: JSON, output: str) -> None:
-    if output in YAML_SEPARATORS:
-        write_yaml(document, output)
-    else:
-        write_json([document])
+    write_document(document, output)
     # The notes on standard error come after the document.
     sys.stdout.flush()
 

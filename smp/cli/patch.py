@@ -10,7 +10,7 @@ import msgspec
 from smp import merge_patch
 from smp._strategic import apply_patch, is_directive
 from smp._values.values import JSON, as_object, type_name
-from smp.cli._commands import Command, CommandOption, switch
+from smp.cli._commands import Command, CommandOption, repeatable, switch
 from smp.cli._errors import CommandFailure, UsageError
 from smp.cli._formats import object_layout
 from smp.cli._identity import ObjectIdentity, identity_of
@@ -142,14 +142,13 @@ COMMAND: Final = Command(
             "does, and print the others as they are.",
             parameter="target_only",
         ),
-        CommandOption(
+        repeatable(
             "--merge-key",
             "Merge the list at a path of fields by a key of its elements "
             "(spec.rules=name), where the schema does not say how; [] after a field "
             "is a list on the way. May be given more than once.",
             parameter="merge_keys",
             metavar="PATH=KEY",
-            is_repeatable=True,
             convert=_read_merge_key,
         ),
         CommandOption(

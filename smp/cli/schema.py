@@ -16,6 +16,7 @@ from smp.cli._commands import (
     Command,
     CommandGroup,
     CommandOption,
+    text_option,
 )
 from smp.cli._definitions import is_definition
 from smp.cli._errors import CommandFailure, concerning, report
@@ -118,13 +119,12 @@ COMMAND: Final = CommandGroup(
                     kind="path",
                     is_required=True,
                 ),
-                CommandOption(
+                text_option(
                     "--source",
                     "Where the documents come from; error messages name it. [default: "
                     "the first of PATHS, and of CustomResourceDefinitions their "
                     "number]",
                     metavar="TEXT",
-                    default="",
                 ),
                 EXCLUDE_OPTION,
             ),

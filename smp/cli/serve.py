@@ -17,7 +17,14 @@ from msgspec.structs import replace
 
 from smp._values.extras import extra_hint
 from smp.cli._background import in_background, process_file, stop
-from smp.cli._commands import DONE, Command, CommandOption, switch
+from smp.cli._commands import (
+    DONE,
+    Command,
+    CommandOption,
+    repeatable,
+    switch,
+    text_option,
+)
 from smp.cli._errors import UsageError, report
 from smp.cli._inputs import Inputs
 from smp.cli._options import KUBERNETES_OPTION, profile_option
@@ -272,32 +279,29 @@ COMMAND: Final = Command(
             opposite="--no-ratchet",
             default=True,
         ),
-        CommandOption(
+        text_option(
             "--feature-gates",
             "Switch off APIUnions (unions are not normalized and validated) or "
             "OpenAPIEnums (built-in kinds have no enums). [default: all are on]",
             metavar="NAME=BOOL,...",
-            default="",
         ),
         CommandOption(
             "--seed",
             "Make uids and other random values the same in each run.",
             kind="integer",
         ),
-        CommandOption(
+        repeatable(
             "--webhook",
             "Where a service is served that configurations of webhooks name; it may go "
             "on with a path. Repeatable.",
             parameter="webhooks",
             metavar="NAMESPACE/NAME=URL",
-            is_repeatable=True,
         ),
-        CommandOption(
+        text_option(
             "--runtime-config",
             "Switch versions of built-in groups on or off: api/beta, api/alpha, "
             "api/all, or GROUP/VERSION. [default: those that are stable are on]",
             metavar="NAME[=BOOL],...",
-            default="",
         ),
         CommandOption(
             "--log-level",

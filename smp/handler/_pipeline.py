@@ -524,8 +524,7 @@ def _accept(
             ]
         )
     changed = draft.rewrites or not same(new, old)
-    make = Accepted.undecoded if draft.undecoded else Accepted
-    accepted = make(
+    accepted = Accepted(
         new if changed else old,
         changed=changed,
         warnings=warnings,
@@ -533,4 +532,6 @@ def _accept(
         dry_run=dry_run,
     )
     accepted.rewrites = draft.rewrites
+    if draft.undecoded:
+        accepted.leave_undecoded()
     return accepted

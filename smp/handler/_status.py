@@ -227,22 +227,9 @@ class Accepted:
         self.rewrites: bool = False
         self.code: int = code
 
-    @classmethod
-    def undecoded(
-        cls,
-        tree: JSONObject,
-        *,
-        changed: bool,
-        warnings: tuple[str, ...],
-        changes: tuple[Change, ...],
-        dry_run: bool,
-    ) -> Accepted:
-        """Make one of an object that is decoded only where the request looked at it."""
-        accepted = cls(
-            tree, changed=changed, warnings=warnings, changes=changes, dry_run=dry_run
-        )
-        accepted._object = None
-        return accepted
+    def leave_undecoded(self) -> None:
+        """Note that the object is decoded only where the request looked at it."""
+        self._object = None
 
     def with_object(self, stored: dict[str, Any]) -> Accepted:
         """Return the outcome with the object as it was stored."""
