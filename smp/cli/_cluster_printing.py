@@ -221,7 +221,7 @@ def print_report(
     # What is pruned is in no manifest: it comes behind the objects of the manifests.
     for number, result in enumerate(results[len(rows) :], start=len(rows)):
         obj = result.item.object
-        entry = Entry(identity_of(obj), "the cluster", 0, 0, 0, number=number)
+        entry = Entry(identity_of(obj), "the cluster", 0, number=number)
         rows.append(ObjectRow(entry, is_removed=True))
 
     def compute(row: ObjectRow) -> ObjectOutcome:

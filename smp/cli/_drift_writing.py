@@ -15,89 +15,81 @@ from smp.cli._drift_pairs import Skipped
 from smp.cli._objects import TextPart
 
 
-class RowWriter:
+class RowWriter(msgspec.Struct, frozen=True):
     """Writes the rows of a run, and keeps them where it has a state."""
 
-    def __init__(
-        self,
-        run: DriftRun,
-        output: Output,
-        totals: DriftTotals,
-        history: History | None,
-    ) -> None:
-        self._output = output
-        self._totals = totals
-        self._notices = run.notices
-        self._increment = run.increment
-        self._history = history
+    run: DriftRun
+    output: Output
+    totals: DriftTotals
+    history: History | None
 
     def _write_known(self) -> None:
         """Write and count what is known of granules that nobody looks at."""
-        if self._increment is None:
+        if self.run.increment is None:
             return
-        for granule, same in self._increment.same_as_before():
-            self._totals.add_same(granule[0], same)
-            self._increment.add_same(granule, same)
-        for row in self._increment.rows_as_before():
-            self._write(self._totals.judge(row))
-        self._totals.reused = self._totals.verdicts.total()
+        for granule, same in self.run.increment.same_as_before():
+            self.totals.add_same(granule[0], same)
+            self.run.increment.add_same(granule, same)
+        for row in self.run.increment.rows_as_before():
+            self._write(self.totals.judge(row))
+        self.totals.reused = self.totals.verdicts.total()
 
     def write(self, found: Generator[Found, None, None]) -> None:
         """Write what is known, the rows as they are found, and then what is gone."""
-        self._notices.progress.restart()
+        self.run.notices.progress.restart()
         self._write_known()
         with closing(found):
             for some in found:
                 self._write_some(some)
-                if self._notices.is_interrupted:
+                if self.run.notices.is_interrupted:
                     return
         self._end()
 
     def _write_some(self, some: Found) -> None:
         """Write what came of a part."""
-        notices, increment = self._notices, self._increment
+        notices, increment = self.run.notices, self.run.increment
         # Kept before it is printed: what is printed again costs nothing.
         if increment is not None:
             increment.keep(some.kept)
         self._skip(some.skipped)
-        self._totals.reused += some.reused
+        self.totals.reused += some.reused
         notices.done += len(some.skipped) + some.folded
         for granule, same in some.same.items():
-            self._totals.add_same(granule[0], same)
+            self.totals.add_same(granule[0], same)
             if increment is not None:
                 increment.add_same(granule, same)
             notices.done += same[1] + same[2]
         for row, part in zip(some.rows, some.parts, strict=True):
             notices.done += 2 - (not row.desired_place or not row.live_place)
-            self._write(self._with_commits(self._totals.judge(row), part))
+            self._write(self._with_commits(self.totals.judge(row), part))
         notices.progress.count(notices.done, notices.kept, "compared")
 
     def _with_commits(self, row: DriftRow, part: TextPart | None) -> DriftRow:
-        if self._history is None or part is None or not row.paths:
+        if self.history is None or part is None or not row.paths:
             return row
-        commits = self._history.commits(part, row.paths)
+        commits = self.history.commits(part, row.paths)
         return msgspec.structs.replace(row, commits=commits)
 
     def _write(self, row: DriftRow) -> None:
         """Write a row with what has become of it, and count it."""
-        if self._increment is not None:
-            row = self._increment.compare(row)
-        self._totals.add_row(row)
-        self._output.add(row)
+        if self.run.increment is not None:
+            row = self.run.increment.compare(row)
+        self.totals.add_row(row)
+        self.output.add(row)
 
     def _skip(self, skipped: list[Skipped]) -> None:
         """Name objects that take no part, and have them looked at by the next run."""
-        if self._increment is not None:
-            self._increment.look_again(each.granule for each in skipped)
+        if self.run.increment is not None:
+            self.run.increment.look_again(each.granule for each in skipped)
         texts = [f"{each.place}: {each.label}: {each.reason}" for each in skipped]
-        self._notices.tell([], texts)
+        self.run.notices.tell([], texts)
 
     def _end(self) -> None:
         """Write what is gone, and keep what the run has found."""
-        if self._increment is None:
+        if self.run.increment is None:
             return
-        clusters = self._totals.clusters()
+        clusters = self.totals.clusters()
         incomplete = {each.cluster for each in clusters if not each.complete}
-        for row in self._increment.end(incomplete):
-            self._output.add(row)
-        self._totals.changes = self._increment.changes
+        for row in self.run.increment.end(incomplete):
+            self.output.add(row)
+        self.totals.changes = self.run.increment.changes

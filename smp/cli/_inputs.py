@@ -554,35 +554,26 @@ class Inputs:
                 continue
             # It is kept as JSON, which takes less room than its values.
             data = dump_json(document.value, indent=None).encode()
-            offset = (chunk.offset or 0) + index
-            part = _part_of(chunk, index, is_regular=is_regular)
-            yield Entry(
-                identity,
-                chunk.source,
-                document.line,
-                offset,
-                len(data),
-                data,
-                part=part,
-            )
+            part = part_of(chunk, index, is_regular=is_regular)
+            yield Entry(identity, chunk.source, document.line, data, part=part)
 
     def data_of(self, entry: Entry) -> bytes:
         """Return the text of an entry. Raises Failure."""
-        if entry.data is not None:
-            return entry.data
-        return self._read(entry.source, entry.offset, entry.length)
+        if entry.data is not None or entry.part is None:
+            return entry.data or b""
+        return self._read(entry.part)
 
-    def _read(self, source: str, offset: int, length: int) -> bytes:
+    def _read(self, part: TextPart) -> bytes:
         try:
             file = self._open_file
-            if file is None or self._open_path != source:
+            if file is None or self._open_path != part.source:
                 self.close()
-                file = open(source, "rb")  # noqa: PTH123, SIM115  # kept open
-                self._open_file, self._open_path = file, source
-            file.seek(offset)
-            return file.read(length)
+                file = open(part.source, "rb")  # noqa: PTH123, SIM115  # kept open
+                self._open_file, self._open_path = file, part.source
+            file.seek(part.offset)
+            return file.read(part.length)
         except OSError as error:
-            raise CommandFailure(_unreadable(source, error)) from None
+            raise CommandFailure(_unreadable(part.source, error)) from None
 
     def positions(self, part: TextPart | None) -> Positions | None:
         """Return where the fields of an object stand in its file; None without one.
@@ -602,8 +593,7 @@ class Inputs:
 
     def _chunk_of(self, part: TextPart) -> Chunk:
         """Read a part of a file again. Raises Failure."""
-        data = self._read(part.source, part.offset, part.length)
-        return Chunk(data, part.source, part.line, list_of=part.list_of)
+        return Chunk(self._read(part), part.source, part.line, list_of=part.list_of)
 
     def value_of(self, part: TextPart) -> JSON:
         """Parse an object that can be read again. Raises Failure."""
@@ -662,20 +652,12 @@ def _entry_of(chunk: Chunk, identity: ObjectIdentity, *, is_regular: bool) -> En
         before_content = re.match(_BEFORE_CONTENT, chunk.data)
         if before_content is not None:
             line += before_content[0].count(b"\n")
-    can_reread = is_regular and chunk.offset is not None
-    return Entry(
-        identity,
-        chunk.source,
-        line,
-        chunk.offset or 0,
-        len(chunk.data),
-        None if can_reread else chunk.data,
-        chunk.list_of,
-        part=_part_of(chunk, 0, is_regular=is_regular),
-    )
+    part = part_of(chunk, 0, is_regular=is_regular)
+    data = None if part else chunk.data
+    return Entry(identity, chunk.source, line, data, chunk.list_of, part=part)
 
 
-def _part_of(chunk: Chunk, index: int, *, is_regular: bool) -> TextPart | None:
+def part_of(chunk: Chunk, index: int, *, is_regular: bool) -> TextPart | None:
     """Return where a document of a chunk stands in a file that can be read again."""
     if not is_regular or chunk.offset is None:
         return None

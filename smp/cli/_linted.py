@@ -24,6 +24,7 @@ from smp.cli._inputs import (
     explain,
     is_for_another_tool,
     is_of_another_tool,
+    part_of,
 )
 from smp.cli._objects import Entry, Object, ObjectRow
 from smp.cli._options import WITHOUT_SCHEMA, Schemas
@@ -179,18 +180,17 @@ def parts_of(inputs: Inputs, paths: Sequence[str]) -> Iterator[LintedPart]:
                         name in chunk.data for name in _OF_DUMPS
                     ):
                         places.setdefault(key, f"{chunk.source}:{line}")
-                can_reread = is_regular and chunk.offset is not None
+                place = part_of(chunk, 0, is_regular=is_regular)
                 entry = Entry(
                     identities[0][0] if identities else ObjectIdentity(),
                     chunk.source,
                     chunk.line,
-                    chunk.offset or 0,
-                    len(chunk.data),
-                    None if can_reread else chunk.data,
+                    None if place else chunk.data,
                     chunk.list_of,
+                    part=place,
                 )
                 is_definition = entry.identity.kind == "CustomResourceDefinition"
-                if is_definition and not can_reread:
+                if is_definition and place is None:
                     inputs.definitions.append(entry)
                 yield LintedPart(
                     entry,

@@ -138,8 +138,7 @@ def live_objects(
 
 
 def _entry_of(obj: JSONObject, source: str) -> Entry:
-    data = dump_json(obj).encode()
-    return Entry(identity_of(obj), source, 1, 0, len(data), data)
+    return Entry(identity_of(obj), source, 1, dump_json(obj).encode())
 
 
 def kind_of(obj: JSONObject) -> tuple[str, str]:

@@ -10,7 +10,7 @@ import msgspec
 from smp._values.findings import Finding
 from smp._values.values import ABSENT, JSON, JSONObject, same
 from smp.cli._changes import ValueChange, changes
-from smp.cli._identity import ObjectIdentity
+from smp.cli._objects import PrintedOutcome
 from smp.custom_resources import STRATEGIC_MERGE_PATCH
 from smp.errors import ApplyWarning
 from smp.paths import Path
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _MANAGED_FIELDS: Final = Path(("metadata", "managedFields"))
 
 
-class ObjectOutcome(msgspec.Struct, frozen=True):
+class ObjectOutcome(PrintedOutcome, frozen=True, kw_only=True):
     """One object before and after: ``before`` is None for an object to be created.
 
     ``after`` is None for one that is removed. ``place`` is the file and line that it
@@ -41,8 +41,6 @@ class ObjectOutcome(msgspec.Struct, frozen=True):
     after, but for the differences that were ``set_aside``.
     """
 
-    identity: ObjectIdentity
-    place: str
     before: JSON
     after: JSON
     type_: Type
@@ -53,8 +51,6 @@ class ObjectOutcome(msgspec.Struct, frozen=True):
     kubectl_patch: JSONObject | None = None
     notes: tuple[str, ...] = ()
     warned: tuple[Finding, ...] = ()
-    kind_note: str = ""
-    unchecked: str = ""
     last_applied: JSONObject | None = None
     configuration: JSONObject | None = None
     causes: tuple[Cause, ...] = ()
@@ -73,8 +69,27 @@ class ObjectOutcome(msgspec.Struct, frozen=True):
     ownership: OwnerChanges | None = None
     # What a client sends to get there, or would have to send; of server-side apply.
     requests: tuple[PatchRequest, ...] = ()
-    # Why the operation failed, as blocks for standard error.
-    problems: tuple[str, ...] = ()
+
+    def with_inputs(
+        self,
+        row: ObjectRow,
+        partners: tuple[Input, Input],
+        kind_note: str,
+        unchecked: str,
+    ) -> ObjectOutcome:
+        """Return the outcome with where its inputs are, and what is said of these.
+
+        ``partners`` is what the partners of the row are to the manifest.
+        """
+        found = [("manifest", row.entry), *zip(partners, row.partners, strict=True)]
+        return msgspec.structs.replace(
+            self.add_notes_of(row),
+            kind_note=kind_note,
+            unchecked=unchecked,
+            entries=tuple(
+                [(name, entry) for name, entry in found if entry is not None]
+            ),
+        )
 
     def add_notes_of(self, row: ObjectRow) -> ObjectOutcome:
         """Return the outcome with what a row warns of."""
@@ -94,11 +109,6 @@ class ObjectOutcome(msgspec.Struct, frozen=True):
         """Whether a server takes the patch, but not as a strategic merge patch."""
         is_patch = not self.creates and not self.removes
         return is_patch and self.media_type != STRATEGIC_MERGE_PATCH
-
-    @property
-    def label(self) -> str:
-        """The object for a reader, or its place where it has no name."""
-        return self.identity.label or self.place
 
     @property
     def old_label(self) -> str:

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import msgspec
 
+from smp._values.findings import Finding
 from smp._values.values import JSONObject, type_name
 from smp.cli._errors import CommandFailure
 from smp.cli._identity import Key, ObjectIdentity, identity_of
@@ -37,26 +38,30 @@ class TextPart(msgspec.Struct, frozen=True, array_like=True):
 class Entry(msgspec.Struct, frozen=True):
     """An object of an input, which is parsed when it is needed.
 
-    ``offset`` and ``length`` count bytes of the file ``source``; ``data`` is the part
-    itself where the file cannot be read again. ``number`` counts the entries of one
-    input from zero, ``occurrence`` those of them that are the same object, which is at
+    ``data`` is its text where that is not a ``part`` of a file that can be read again,
+    or not the only document in it. ``number`` counts the entries of one input from
+    zero, ``occurrence`` those of them that are the same object, which is at
     ``first_place`` for the first time.
     """
 
     identity: ObjectIdentity
     source: str
     line: int
-    offset: int
-    length: int
     data: bytes | None = None
     list_of: tuple[str, str] | None = None
     number: int = 0
     occurrence: int = 0
     first_place: str = ""
-    # None where the text is not in a file that can be read again.
     part: TextPart | None = None
     # What the text says where a namespace was added.
     written: ObjectIdentity | None = None
+
+    @property
+    def length(self) -> int:
+        """How many bytes the text has."""
+        if self.data is not None:
+            return len(self.data)
+        return 0 if self.part is None else self.part.length
 
     @property
     def label(self) -> str:
@@ -335,6 +340,41 @@ class ObjectRow(msgspec.Struct, frozen=True):
             return self
         entry = self.entry.in_namespace(live.identity.namespace)
         return msgspec.structs.replace(self, entry=entry)
+
+
+class PrintedOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What a command finds out about one object.
+
+    ``kind_note`` concerns all objects of the kind, and ``unchecked`` says what of the
+    definition of the kind cannot be checked here. ``problems`` are why the operation
+    failed, as blocks for standard error.
+    """
+
+    identity: ObjectIdentity
+    place: str
+    kind_note: str = ""
+    unchecked: str = ""
+    problems: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """The object for a reader, or its place where it has no name."""
+        return self.identity.label or self.place
+
+    @property
+    def verdict(self) -> str:
+        """What happens to the object, in the words of the summary."""
+        raise NotImplementedError
+
+    @property
+    def messages(self) -> tuple[Finding, ...]:
+        """What a user should look at."""
+        return ()
+
+    @property
+    def counts_set_aside(self) -> dict[str, int]:
+        """How many differences do not count, by the reason."""
+        return {}
 
 
 class Pairing(Protocol):

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import closing
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
@@ -24,7 +24,7 @@ from smp.cli._exit_codes import Tally, describe, is_refusal
 from smp.cli._identity import ObjectIdentity
 from smp.cli._inputs import Inputs
 from smp.cli._interrupts import Interruption
-from smp.cli._objects import Object, ObjectRow
+from smp.cli._objects import Object, ObjectRow, PrintedOutcome
 from smp.cli._options import CommandSettings
 from smp.cli._outputs import write
 from smp.cli._status_line import RunProgress
@@ -33,38 +33,6 @@ from smp.errors import DepthError, DocumentError
 from smp.reports import Layout, ObjectReport, Place, Totals
 
 _DIFFERENCES: Final = ("changed", "new", "removed", "renamed")
-
-
-class PrintedOutcome(Protocol):
-    """What a command finds out about one object."""
-
-    @property
-    def label(self) -> str:
-        """The object for a reader."""
-
-    @property
-    def verdict(self) -> str:
-        """What happens to the object, in the words of the summary."""
-
-    @property
-    def messages(self) -> tuple[Finding, ...]:
-        """What a user should look at."""
-
-    @property
-    def kind_note(self) -> str:
-        """What concerns all objects of the kind."""
-
-    @property
-    def unchecked(self) -> str:
-        """What of the definition of the kind cannot be checked here."""
-
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """Why the operation failed, as blocks for standard error."""
-
-    @property
-    def counts_set_aside(self) -> dict[str, int]:
-        """How many differences do not count, by the reason."""
 
 
 OutcomeT = TypeVar("OutcomeT", bound=PrintedOutcome)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
@@ -56,9 +56,6 @@ from smp.cli._selection import Selection
 from smp.errors import UnknownFieldError, did_you_mean, listing
 from smp.paths import Path
 from smp.schema.model import ListType, ObjectType, Schema, Type
-
-if TYPE_CHECKING:
-    from smp.hazards import Input
 
 # Of these fields nothing is to be explained, unless a user asks for them.
 _AS_EXPECTED: Final = frozenset(
@@ -353,16 +350,9 @@ class ApplyCommand(msgspec.Struct, frozen=True):
         self, outcome: ObjectOutcome, row: ObjectRow, schema: Schema, note: str
     ) -> ObjectOutcome:
         """Return an outcome with what each input of the apply is read from."""
-        names: tuple[Input, ...] = ("live", "last-applied")
-        partners = zip(names, row.partners, strict=True)
-        of_partners = [(name, entry) for name, entry in partners if entry is not None]
-        return msgspec.structs.replace(
-            outcome.add_notes_of(row),
-            is_applied=True,
-            kind_note=note,
-            unchecked=self.selection.schemas.unchecked_of(schema),
-            entries=(("manifest", row.entry), *of_partners),
-        )
+        unchecked = self.selection.schemas.unchecked_of(schema)
+        found = outcome.with_inputs(row, ("live", "last-applied"), note, unchecked)
+        return msgspec.structs.replace(found, is_applied=True)
 
 
 def _unmask(outcome: ObjectOutcome, masks: Masks) -> ObjectOutcome:

@@ -12,14 +12,14 @@ from typing import Final
 
 import msgspec
 
+from smp._values.findings import Finding
 from smp._values.path_patterns import Pattern, pattern_of
 from smp._values.values import JSON
 from smp.cli._commands import Command, repeatable, switch, text_option
 from smp.cli._errors import UsageError, concerning, printable
-from smp.cli._identity import ObjectIdentity
 from smp.cli._inputs import Inputs
 from smp.cli._live import in_place_of
-from smp.cli._objects import ObjectRow
+from smp.cli._objects import ObjectRow, PrintedOutcome
 from smp.cli._options import (
     LIVE_CLUSTER_OPTIONS,
     OBJECT_EXIT_CODES,
@@ -67,36 +67,26 @@ class Wanted(msgspec.Struct, frozen=True):
         return any(owner.manager in self.managers for owner in owners)
 
 
-class BlameOutcome(msgspec.Struct, frozen=True):
+class BlameOutcome(PrintedOutcome, frozen=True, kw_only=True):
     """The owners of the fields of one object, as far as they are asked for.
 
     ``select`` tells which values of the blame are shown.
     """
 
-    identity: ObjectIdentity
-    place: str
     blame: Blame
     selected: tuple[bool, ...]
     absent: tuple[AbsentField, ...]
-    messages: tuple[ApplyWarning, ...] = ()
-    kind_note: str = ""
-    unchecked: str = ""
-    problems: tuple[str, ...] = ()
+    warned: tuple[ApplyWarning, ...] = ()
 
     @property
-    def label(self) -> str:
-        """The object for a reader, or its place where it has no name."""
-        return self.identity.label or self.place
+    def messages(self) -> tuple[Finding, ...]:
+        """What is wrong with the entries of its managedFields."""
+        return self.warned
 
     @property
     def verdict(self) -> str:
         """Whether the object has managed fields, as the summary counts it."""
         return f"{'with' if self.blame.owners else 'without'} managed fields"
-
-    @property
-    def counts_set_aside(self) -> dict[str, int]:
-        """Nothing: no objects are compared."""
-        return {}
 
     @property
     def is_empty(self) -> bool:
@@ -443,7 +433,7 @@ def _outcome(
         blame=found,
         selected=select(found, wanted),
         absent=select_absent(found, wanted),
-        messages=tuple(warnings),
+        warned=tuple(warnings),
     )
     return None if outcome.is_empty else outcome
 

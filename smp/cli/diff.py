@@ -288,18 +288,8 @@ class DiffOperation(msgspec.Struct, frozen=True):
             places = f"{row.partners[0].place} -> {row.entry.place}"
             outcome = replace(outcome, places=places)
         before: Input = "last-applied" if self.settings.is_three_way else "live"
-        inputs_of_row: tuple[tuple[Input, Entry | None], ...] = (
-            ("manifest", row.entry),
-            (before, row.partners[0]),
-            ("live", row.partners[1]),
-        )
-        entries = [(name, entry) for name, entry in inputs_of_row if entry is not None]
-        return replace(
-            outcome.add_notes_of(row),
-            kind_note=note,
-            unchecked=self.selection.schemas.unchecked_of(schema),
-            entries=tuple(entries),
-        )
+        unchecked = self.selection.schemas.unchecked_of(schema)
+        return outcome.with_inputs(row, (before, "live"), note, unchecked)
 
     def _remove(self, row: ObjectRow) -> ObjectOutcome | None:
         obj = self.inputs.load(row.entry)
@@ -417,12 +407,12 @@ def _compare(
         form = form_of(original, modified, lenient)
         patch, media_type, reason = form.patch, form.media_type, form.reason
     return ObjectOutcome(
-        entry.identity,
-        entry.place,
-        original,
-        modified,
-        lenient.type,
-        patch,
+        identity=entry.identity,
+        place=entry.place,
+        before=original,
+        after=modified,
+        type_=lenient.type,
+        patch=patch,
         media_type=media_type,
         reason=reason,
         warned=unknown_field_warnings(changed, schema)

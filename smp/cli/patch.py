@@ -249,12 +249,12 @@ class PatchCommand(msgspec.Struct, frozen=True):
             masks = self.settings.masks({"before": before, "after": after})
             before, after = masks.mask(before), masks.mask(after)
         return ObjectOutcome(
-            row.entry.identity,
-            row.entry.place,
-            before,
-            after,
-            patched.type_,
-            self.document.value,
+            identity=row.entry.identity,
+            place=row.entry.place,
+            before=before,
+            after=after,
+            type_=patched.type_,
+            patch=self.document.value,
             warned=patched.warned,
             hazards=patched.hazards,
         )

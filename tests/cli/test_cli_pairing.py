@@ -88,9 +88,7 @@ def entries_of(names: list[tuple[str, str]]) -> list[Entry]:
     """Make entries of names and namespaces."""
     return [
         *numbered(
-            Entry(
-                ObjectIdentity("v1", "ConfigMap", namespace, name), "x.yaml", line, 0, 0
-            )
+            Entry(ObjectIdentity("v1", "ConfigMap", namespace, name), "x.yaml", line)
             for line, (name, namespace) in enumerate(names, 1)
         )
     ]
