@@ -120,10 +120,14 @@ class Diff:
     ``deletes_in_new`` whether something of it was in a value that is new to live, and
     ``ambiguous`` whether the patch has elements of a merge key that may stand for
     several elements. ``equal`` has the objects and lists of base and live that are the
-    same as those of modified at their place. With ``notes_met=True``, ``met`` has the
-    others of live for which the patch has nothing, but for those within such a one. A
-    walk over the patched object that is given both as ``known`` does not visit those
-    again.
+    same as those of modified at their place.
+
+    With ``notes_met=True`` it is also noted what need not be looked at in the patched
+    object. ``exact`` tells whether that certainly has all that modified asks for: the
+    patch sets nothing but scalars in objects that live has, and all of its elements are
+    found by their merge keys. ``met`` has the objects and lists of live, beside the
+    equal ones, for which the patch has nothing, but for those within such a one; a walk
+    that is given both as ``known`` does not visit them.
     """
 
     def __init__(
@@ -148,6 +152,7 @@ class Diff:
         self.deletes: bool = False
         self.deletes_in_new: bool = False
         self.ambiguous: bool = False
+        self.exact: bool = True
         self.equal: Known = {}
 
     def objects(
@@ -191,6 +196,7 @@ class Diff:
                     patch.update(members)
             elif json_type is not str and json_type not in SCALAR_TYPES:
                 _add_undecoded(patch, name, value, live_value)
+                self.exact = self.exact and live_value is value
             elif live_value is not value and (
                 type(live_value) is not json_type or live_value != value
             ):
@@ -205,6 +211,8 @@ class Diff:
                 if self._orders and is_directive(name):
                     raise directive_as_field(name).within(name)
                 patch[name] = value
+                if value is None:
+                    self.exact = False
         live_has_more = len(live) > common
         # The conditions exclude the cases in which base cannot have another name.
         if base is not modified and (base is not live or live_has_more):
@@ -268,6 +276,7 @@ class Diff:
             if is_directive(name):
                 raise directive_as_field(name)
             if members.get(name, ABSENT) is modified:
+                self.exact = False
                 type_ = OPAQUE if field is None else field.type
                 is_new = type(live) is not type(modified)
                 check_names(modified, type_, self._levels + 1, is_new=is_new)
@@ -393,6 +402,7 @@ class Diff:
         if not deletions:
             return modified
         self.deletes_in_new = True
+        self.exact = False
         return self.objects(base_object, {}, modified, type_, retain_keys=retain_keys)
 
     def _list_field(
@@ -442,6 +452,7 @@ class Diff:
             return {} if in_live and not modified else {name: modified}
         if not in_live and field.merge_key:
             self.deletes_in_new = True
+            self.exact = False
         patch = self._list(name, _Lists(base_list, [], modified), field)
         return patch if in_live else {name: modified, **patch}
 
@@ -492,6 +503,7 @@ class Diff:
             repeats or (has_several and _are_in_doubt(lists, field))
         ):
             self._doubts += 1
+            self.exact = False
         if self._only_unmet:
             self._pair_for_unmet(lists, field, repeats=repeats)
         changed = self._elements(lists, field)
@@ -508,9 +520,11 @@ class Diff:
         if elements and not self._only_unmet:
             if repeats:
                 self.ambiguous = True
+                self.exact = False
                 elements = self._compare_repeated_keys(lists, changed, deletions, field)
             elif has_several and _changes_identity(lists, changed, field):
                 self.ambiguous = True
+                self.exact = False
         order: JSONArray = []
         # Go: "generate the setElementOrder list when there are content changes or order
         # changes".
@@ -592,6 +606,7 @@ class Diff:
                     retain_keys=field.retain_keys,
                 )
                 if patch is element and self._orders:
+                    self.exact = False
                     check_names(patch, type_, self._levels + 1, is_new=False)
             except SmpError as error:
                 raise error.within(
@@ -692,6 +707,7 @@ class Diff:
         if self._orders and (removed or (live and not same(live, modified))):
             order = modified
         patch = self._add_order(name, added, order)
+        self.exact = self.exact and not patch and not removed
         if not removed:
             return patch
         return {

@@ -62,7 +62,8 @@ class ComputedPatch(msgspec.Struct, frozen=True):
     changes elements of a merge key that may stand for several elements. ``equal`` has
     by their ids the objects and lists in the last-applied configuration and in live
     that are the same as those of the modified configuration at their place, ``met`` the
-    others in live that lack nothing of it.
+    others in live that lack nothing of it. ``exact`` tells whether the object with the
+    patch certainly has all of it (see Diff).
     """
 
     patch: JSONObject
@@ -71,6 +72,7 @@ class ComputedPatch(msgspec.Struct, frozen=True):
     ambiguous: bool
     equal: Known
     met: Known
+    exact: bool
 
 
 @over_json("the object", "original", "modified", deciding=("original", "modified"))
@@ -129,7 +131,8 @@ def compute_patch(
 ) -> ComputedPatch:
     """Compute the three-way patch; see three_way_patch.
 
-    With ``notes_met`` the result has what unmet_paths need not look at again.
+    With ``notes_met`` the result has what unmet_paths need not look at again: nothing
+    of an object to which an ``exact`` patch was applied.
     """
     base = {} if inputs.last_applied is None else inputs.last_applied
     live = inputs.live
@@ -142,6 +145,7 @@ def compute_patch(
         ambiguous=diff.ambiguous,
         equal=diff.equal,
         met=diff.met,
+        exact=diff.exact,
     )
     check_preconditions(patch, preconditions)
     if overwrite:

@@ -58,9 +58,11 @@ class StrategicApply(Apply):
             result = without_status
             patch = {name: patch[name] for name in patch if name != "status"}
         kept = drop_by_strategy(result, schema, live)
-        # Where nothing is to be deleted, nothing can be left.
-        applied = base if base and computed.deletes else {}
-        unmet = strategic.unmet_paths(applied, manifest, kept, schema, computed)
+        unmet: tuple[Path, ...] = ()
+        if not computed.exact or repair is not None or kept is not patched:
+            # Where nothing is to be deleted, nothing can be left.
+            applied = base if base and computed.deletes else {}
+            unmet = strategic.unmet_paths(applied, manifest, kept, schema, computed)
         if not has_status and has_generated_status(manifest):
             unmet = tuple([path for path in unmet if path.steps[0] != "status"])
         return Merged(
