@@ -311,9 +311,9 @@ def _contains_cidr(tagged: dict[str, str], other: dict[str, str] | str) -> bool:
 # --- format
 
 
-def _name_format(check: Callable[[str], str], suffix: str = "") -> Callable[..., str]:
+def _prefix_format(check: Callable[[str], str]) -> Callable[..., str]:
     # A prefix is right where it is right with a letter behind it.
-    return lambda text: check(text.removesuffix("-") + suffix)
+    return lambda text: check(f"{text.removesuffix('-')}a")
 
 
 def _problems_of_format(name: str, text: str) -> str:
@@ -325,9 +325,9 @@ _NAMED_FORMATS: Final[dict[str, Callable[[str], str]]] = {
     "dns1123Subdomain": names.subdomain,
     "dns1035Label": names.rfc1035_label,
     "qualifiedName": names.label_key,
-    "dns1123LabelPrefix": _name_format(names.label, "a"),
-    "dns1123SubdomainPrefix": _name_format(names.subdomain, "a"),
-    "dns1035LabelPrefix": _name_format(names.rfc1035_label, "a"),
+    "dns1123LabelPrefix": _prefix_format(names.label),
+    "dns1123SubdomainPrefix": _prefix_format(names.subdomain),
+    "dns1035LabelPrefix": _prefix_format(names.rfc1035_label),
     "labelValue": names.label_value,
     "uri": lambda text: _problems_of_format("uri", text),
     "uuid": lambda text: _problems_of_format("uuid", text),

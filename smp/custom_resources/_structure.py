@@ -97,11 +97,11 @@ class Judgement:
 
 
 def structural_violations(
-    value: JSON, old: JSON | Absent, node: SchemaNode, path: Path = _ROOT
+    value: JSON, old: JSON | Absent, node: SchemaNode
 ) -> list[Violation]:
     """Return what a schema refuses in a value, beside what is as in an old one."""
     found = Judgement()
-    _judge_update(value, old, node, path, found)
+    _judge_update(value, old, node, _ROOT, found)
     return found.violations
 
 
