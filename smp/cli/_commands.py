@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from importlib import import_module
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
+from smp._values.extras import extra_hint
 from smp.cli._errors import CommandFailure
 from smp.errors import DepthError, SmpError
 
@@ -101,8 +103,12 @@ class CommandOption(msgspec.Struct, frozen=True):
     @property
     def default_value(self) -> Any:
         """The value where the option is missing."""
+        if self.is_repeatable and isinstance(self.default, tuple):
+            return (
+                tuple(map(self.convert, self.default)) if self.convert else self.default
+            )
         if self.is_repeatable:
-            return self.default or ()
+            return ()
         if self.is_flag and self.default is None:
             return False
         if self.convert is not None and isinstance(self.default, str):
@@ -194,6 +200,21 @@ class Command(msgspec.Struct, frozen=True):
             files = [file for text in texts for file in text.split(",")]
             found["paths"] = (*files, *found.get("paths", ()))
         return found
+
+
+def import_extra(module: str, what: str, extra: str) -> Any:
+    """Import a module that needs the packages of an extra.
+
+    Raises SmpError where they are missing; ``what`` needs them.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise SmpError(
+            f"{what} the package {error.name!r}",
+            code="missing-extra",
+            hint=extra_hint(extra),
+        ) from None
 
 
 class CommandGroup(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ from functools import partial
 
 from smp._values.path_patterns import pattern_of
 from smp._values.values import ABSENT, JSONObject
-from smp.cli._errors import UsageError, report
+from smp.cli._errors import report
 from smp.cli._inputs import Inputs, name_of
 from smp.cli._options import CommandSettings
 from smp.comparison import (
@@ -49,18 +49,12 @@ class Comparing:
 
     @classmethod
     def of(cls, settings: CommandSettings, inputs: Inputs) -> Comparing:
-        """Read the rules of the options. Raises UsageError and DocumentError."""
+        """Read the rules of the options. Raises DocumentError."""
         found = read_rule_files(settings, inputs)
         today = date.today()  # noqa: DTZ011  # that of the reader
         for rule in found.expired(today):
             report(f"smp: warning: {rule.label}: the rule expired after {rule.expires}")
-        rules = [*found.at(today).all]
-        for path in settings.ignore:
-            try:
-                pattern = pattern_of(path)
-            except ValueError as error:
-                raise UsageError(f"Invalid value for '--ignore': {error}") from None
-            rules.append(Rule(paths=(pattern,), source=f"--ignore {path}"))
+        rules = [*found.at(today).all, *settings.ignore]
         for file in settings.ignore_file:
             rules += _rules_in(file, inputs)
         return cls(rules, settings)
@@ -110,6 +104,11 @@ class Comparing:
         return self._compare(
             after, before, schema, reads=normalizes, normalizes=normalizes
         )
+
+
+def read_ignored(path: str) -> Rule:
+    """Read the path of --ignore as a rule. Raises ValueError."""
+    return Rule(paths=(pattern_of(path),), source=f"--ignore {path}")
 
 
 def read_rule_files(settings: CommandSettings, inputs: Inputs) -> Rules:

@@ -482,13 +482,4 @@ def is_controlled(live: JSONObject) -> bool:
 
 def record_of(live: JSONObject, cluster: str, place: str) -> Record:
     """Return a live object of a cluster."""
-    identity = identity_of(live)
-    return Record(
-        cluster,
-        identity.api_version,
-        identity.kind,
-        identity.namespace,
-        identity.name,
-        encode(live),
-        place,
-    )
+    return Record(cluster, *identity_of(live).head, encode(live), place)

@@ -345,10 +345,7 @@ class RecordReader:
             return
         yield Record(
             cluster,
-            identity.api_version,
-            identity.kind,
-            identity.namespace,
-            identity.name,
+            *identity.head,
             text,
             f"{document.source}:{document.line}",
             None,

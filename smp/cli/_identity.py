@@ -31,6 +31,11 @@ class ObjectIdentity(msgspec.Struct, frozen=True):
     generate_name: str = ""
 
     @property
+    def head(self) -> tuple[str, str, str, str]:
+        """The apiVersion, the kind, the namespace and the name."""
+        return self.api_version, self.kind, self.namespace, self.name
+
+    @property
     def group_kind(self) -> tuple[str, str]:
         """The API group and the kind, which all versions of an object share."""
         return _group_kind(self.api_version, self.kind)

@@ -470,10 +470,7 @@ def _report_of(
     placed = [(each.place or place, each) for each in findings]
     placed.sort(key=lambda each: (each[0].line, each[0].column))
     return ObjectReport(
-        identity.api_version,
-        identity.kind,
-        identity.namespace,
-        identity.name,
+        *identity.head,
         place,
         "checked",
         findings=tuple(each for _place, each in placed),

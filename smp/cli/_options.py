@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -40,6 +40,9 @@ from smp.schema.resource_names import (
     names_of_definitions,
 )
 from smp.schema.resources import ResourceName, read_published_resources
+
+if TYPE_CHECKING:
+    from smp.comparison import Rule
 
 Validation: TypeAlias = Literal["strict", "warn", "ignore", "keep"]
 # Those of smp.hazards, which most commands do not load.
@@ -99,7 +102,7 @@ class CommandSettings(msgspec.Struct, frozen=True):
     namespace: str = ""
     selector: str = ""
     include_kind: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
+    ignore: tuple[Rule, ...] = ()
     ignore_file: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
     all_fields: bool = False

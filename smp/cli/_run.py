@@ -120,8 +120,7 @@ def failure_report(
 ) -> ObjectReport:
     """Return the report of what failed with the blocks on standard error."""
     known = identity or ObjectIdentity()
-    head = (known.api_version, known.kind, known.namespace, known.name)
-    return ObjectReport.of_failure("\n".join(blocks), code, place, head)
+    return ObjectReport.of_failure("\n".join(blocks), code, place, known.head)
 
 
 def load_row(

@@ -312,7 +312,7 @@ class BlameSettings(CommandSettings, frozen=True):
     """The options of ``smp blame``."""
 
     live: tuple[str, ...] = ()
-    selected: tuple[str, ...] = ()
+    selected: tuple[Pattern, ...] = ()
     managers: tuple[str, ...] = ()
     unowned: bool = False
     show_managed_fields: bool = False
@@ -338,11 +338,8 @@ def run_blame(settings: BlameSettings) -> int:
     if not settings.paths:
         raise UsageError("give live objects: smp blame FILE, or -f FILE")
     inputs = settings.open_inputs()
-    try:
-        patterns = tuple(pattern_of(path) for path in settings.selected)
-    except ValueError as error:
-        raise UsageError(f"Invalid value for '--path': {error}") from None
-    wanted = Wanted(patterns, frozenset(settings.managers), settings.unowned)
+    managers = frozenset(settings.managers)
+    wanted = Wanted(settings.selected, managers, settings.unowned)
     entries = inputs.listing(settings.paths, at_once=True)
     inputs.end_listings()
     entries = in_place_of(settings.live, entries, inputs, settings)
@@ -371,6 +368,7 @@ COMMAND: Final = Command(
             "spec.containers[name=app].image. Repeatable.",
             parameter="selected",
             metavar="PATH",
+            convert=pattern_of,
         ),
         repeatable(
             "--manager",

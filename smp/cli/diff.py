@@ -13,7 +13,7 @@ from smp._values.last_applied import drop_last_applied, last_applied_configurati
 from smp._values.values import JSON, JSONObject, as_object, same
 from smp.cli._cluster_options import DRY_RUN, MERGE
 from smp.cli._commands import Argument, Command, path_options, repeatable, switch
-from smp.cli._comparing import Comparing
+from smp.cli._comparing import Comparing, read_ignored
 from smp.cli._errors import UsageError, concerning
 from smp.cli._formats import patch_layout
 from smp.cli._inputs import Inputs
@@ -176,6 +176,7 @@ COMMAND: Final = Command(
             "Leave out a path: spec.replicas, data.*, spec.containers[*].image. "
             "Repeatable.",
             metavar="PATH",
+            convert=read_ignored,
         ),
         path_options(
             "--ignore-file",

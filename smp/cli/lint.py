@@ -78,7 +78,6 @@ def run_lint(settings: LintSettings) -> int:
     paths, codes = settings.paths, settings.codes
     if not paths:
         raise UsageError("give manifests: smp lint FILE, or -f FILE")
-    _require_codes(codes)
     inputs = settings.open_inputs()
     sources = Sources()
     schemas = Schemas(settings, inputs, sources)
@@ -136,14 +135,11 @@ def run_lint(settings: LintSettings) -> int:
     return Tally(tally.forms.total(), tally.failed, found=found).exit_code()
 
 
-def _require_codes(codes: tuple[str, ...]) -> None:
-    """Raise UsageError for a code that nothing has."""
-    for code in codes:
-        if code not in LINT and code not in HAZARDS:
-            hint = did_you_mean(code, [*LINT, *HAZARDS])
-            raise UsageError(
-                f"Invalid value for '--ignore': there is no code {code!r}; {hint}"
-            )
+def _read_code(code: str) -> str:
+    if code not in LINT and code not in HAZARDS:
+        hint = did_you_mean(code, [*LINT, *HAZARDS])
+        raise ValueError(f"there is no code {code!r}; {hint}")
+    return code
 
 
 def _schema_of(kind: str, schemas: Schemas, sources: Sources) -> Schema:
@@ -194,6 +190,7 @@ COMMAND: Final = Command(
             "Leave out what is found under a code. Repeatable.",
             parameter="codes",
             metavar="CODE",
+            convert=_read_code,
         ),
         format_option(*REPORT_FORMATS),
         *SCHEMA_OPTIONS,

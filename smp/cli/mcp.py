@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Final
 
-from smp._values.extras import extra_hint
-from smp.cli._commands import DONE, Command, switch
-from smp.errors import SmpError
+from smp.cli._commands import DONE, Command, import_extra, switch
 
 
 def run_mcp(*, allow_apply: bool) -> int:
@@ -18,15 +15,8 @@ def run_mcp(*, allow_apply: bool) -> int:
     drift read files, and the cluster where a call names it, and write nothing. With
     --allow-apply there is one more, apply, which changes the cluster.
     """
-    # Only this command needs the SDK, which is an extra.
-    try:
-        tools = import_module("smp.cli._agent_tools")
-    except ModuleNotFoundError as error:
-        raise SmpError(
-            f"the Model Context Protocol needs the package {error.name!r}",
-            code="missing-extra",
-            hint=extra_hint("mcp"),
-        ) from None
+    needs = "the Model Context Protocol needs"
+    tools = import_extra("smp.cli._agent_tools", needs, "mcp")
     tools.make_server(allow_apply=allow_apply).run("stdio")
     return DONE
 

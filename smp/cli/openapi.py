@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from importlib import import_module
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import replace
 
 from smp._storage.enums import without_enums
-from smp._values.extras import extra_hint
 from smp._values.values import JSON
 from smp.cli._commands import (
     DONE,
@@ -18,13 +16,13 @@ from smp.cli._commands import (
     Command,
     CommandGroup,
     CommandOption,
+    import_extra,
     switch,
 )
 from smp.cli._errors import concerning, printable, report
 from smp.cli._inputs import Inputs
 from smp.cli._options import output_option, profile_option
 from smp.cli._outputs import write_document
-from smp.errors import SchemaError
 from smp.schema.conversion import to_v2, to_v3
 
 
@@ -67,15 +65,7 @@ def generate(*, paths: tuple[str, ...], profile: str, version: str, output: str)
     with its file and line. Those that are not published, as ranges and patterns of
     values, are named on standard error: the first of each name, and how many there are.
     """
-    # Only this command needs the Go grammar, which is an extra.
-    try:
-        golang: Any = import_module("smp.schema.sources.golang")
-    except ImportError as error:
-        raise SchemaError(
-            f"Go types need the package {error.name!r}",
-            code="missing-extra",
-            hint=extra_hint("go"),
-        ) from None
+    golang = import_extra("smp.schema.sources.golang", "Go types need", "go")
     unpublished: list[str] = []
     document = golang.generate(
         golang.read_sources(paths), profile=profile, unpublished=unpublished

@@ -7,7 +7,6 @@ import secrets
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from shlex import quote
 from tempfile import TemporaryDirectory
@@ -15,12 +14,12 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from smp._values.extras import extra_hint
 from smp.cli._background import in_background, process_file, stop
 from smp.cli._commands import (
     DONE,
     Command,
     CommandOption,
+    import_extra,
     repeatable,
     switch,
     text_option,
@@ -31,6 +30,8 @@ from smp.cli._options import KUBERNETES_OPTION, profile_option
 from smp.cli._outputs import write
 from smp.errors import SmpError
 from smp.schema.catalog import Catalog, kubernetes
+
+_import_server: Final = partial(import_extra, what="serving needs", extra="server")
 
 
 def run_serve(**options: Any) -> int:
@@ -108,9 +109,9 @@ def _warn_of_token(options: dict[str, Any]) -> None:
 
 def _serve(options: dict[str, Any], ready: Callable[[str], None]) -> None:
     """Serve until SIGTERM; ``ready`` gets a text with the URL when it is ready."""
-    server = _import_server("run")
-    settings = _import_server("settings")
-    _import_server("logs").configure(options["log_level"])
+    server = _import_server("smp.server.run")
+    settings = _import_server("smp.server.settings")
+    _import_server("smp.server.logs").configure(options["log_level"])
 
     catalog = kubernetes(options["kubernetes"])
     overlay = _read_overlay(options["overlay"], catalog) if options["overlay"] else {}
@@ -129,7 +130,7 @@ def _serve(options: dict[str, Any], ready: Callable[[str], None]) -> None:
         on_conflict=options["on_conflict"],
         ratchet=options["ratchet"],
         seed=options["seed"],
-        webhooks=_read_webhooks(options["webhooks"]),
+        webhooks=dict(options["webhooks"]),
     )
     with TemporaryDirectory(prefix="smp-") as folder:
         if options["background"] and options["kubeconfig"] and not token:
@@ -161,21 +162,16 @@ def _add_certificate(options: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Return options with a certificate, as kubectl sends a token over HTTPS only."""
     if options["tls_cert"] or options["tls_key"]:
         return options
-    write_certificate = _import_server("certificate").write_certificate
+    write_certificate = _import_server("smp.server.certificate").write_certificate
     certificate, key = write_certificate(folder, options["host"])
     return {**options, "tls_cert": certificate, "tls_key": key}
 
 
-def _read_webhooks(texts: tuple[str, ...]) -> dict[str, str]:
-    webhooks = {}
-    for text in texts:
-        service, equals, url = text.partition("=")
-        if not equals or "/" not in service or "://" not in url:
-            raise UsageError(
-                f"Invalid value for '--webhook': {text!r} is not NAMESPACE/NAME=URL"
-            )
-        webhooks[service] = url
-    return webhooks
+def _read_webhook(text: str) -> tuple[str, str]:
+    service, _, url = text.partition("=")
+    if "/" not in service or "://" not in url:
+        raise ValueError(f"{text!r} is not NAMESPACE/NAME=URL")
+    return service, url
 
 
 def _read_token(path: Path) -> str:
@@ -188,18 +184,6 @@ def _read_token(path: Path) -> str:
             hint="one line of printable ASCII",
         )
     return token
-
-
-def _import_server(module: str) -> Any:
-    # Only this command needs the web framework, which is an extra.
-    try:
-        return import_module(f"smp.server.{module}")
-    except ModuleNotFoundError as error:
-        raise SmpError(
-            f"serving needs the package {error.name!r}",
-            code="missing-extra",
-            hint=extra_hint("server"),
-        ) from None
 
 
 def _file_path(text: str) -> Path:
@@ -296,6 +280,7 @@ COMMAND: Final = Command(
             "on with a path. Repeatable.",
             parameter="webhooks",
             metavar="NAMESPACE/NAME=URL",
+            convert=_read_webhook,
         ),
         text_option(
             "--runtime-config",
