@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -16,12 +16,11 @@ from smp._strategic._directives import check_retained
 from smp._strategic._leftovers import Leftovers
 from smp._strategic._patch_paths import leaf_paths, unknown_paths
 from smp._strategic._preconditions import Precondition, check_preconditions
-from smp._values.last_applied import ApplyInputs
+from smp._values.last_applied import INPUTS, ApplyInputs
 from smp._values.plain import (
     as_plain_object,
     over_json,
     require_object,
-    require_object_or_none,
 )
 from smp._values.stack import require_stack
 from smp._values.values import (
@@ -46,9 +45,6 @@ from smp.errors import (
 )
 from smp.paths import Element, Path
 from smp.schema.model import Schema
-
-# The parameters of a three-way patch that are JSON.
-_INPUTS: Final = ("last_applied", "modified", "live")
 
 # The elements of lists by the identity of the list, the merge key and its value.
 ElementsByKey: TypeAlias = "dict[tuple[int, str], dict[ScalarKey, JSON | Absent]]"
@@ -91,7 +87,7 @@ def two_way_patch(
     return Diff(two_way=True).objects(original, original, modified, schema.type)
 
 
-@over_json("the object", *_INPUTS, deciding=_INPUTS)
+@over_json("the object", *INPUTS, deciding=INPUTS)
 def three_way_patch(
     last_applied: Mapping[str, Any] | None,
     modified: Mapping[str, Any],
@@ -111,11 +107,7 @@ def three_way_patch(
     PreconditionError where a precondition does not hold for the patch. Go:
     strategicpatch.CreateThreeWayMergePatch.
     """
-    inputs = ApplyInputs(
-        require_object_or_none("last_applied", last_applied),
-        require_object("modified", modified),
-        require_object("live", live),
-    )
+    inputs = ApplyInputs.of(last_applied, modified, live)
     return compute_patch(
         inputs, schema, overwrite=overwrite, preconditions=preconditions
     ).patch

@@ -10,7 +10,12 @@ from typing import Any, Final
 import msgspec
 
 from smp._values import codec
-from smp._values.plain import as_plain_object, over_json, require_object
+from smp._values.plain import (
+    as_plain_object,
+    over_json,
+    require_object,
+    require_object_or_none,
+)
 from smp._values.stack import require_stack
 from smp._values.values import (
     ABSENT,
@@ -32,12 +37,33 @@ _LARGE: Final = 1e21
 _ANNOTATION: Final = Path(("metadata", "annotations", LAST_APPLIED))
 
 
+# The parameters of a public operation that are these objects.
+INPUTS: Final = ("last_applied", "modified", "live")
+
+
 class ApplyInputs(msgspec.Struct, frozen=True):
     """The objects of an apply; no last-applied configuration is None."""
 
     last_applied: JSONObject | None
     manifest: JSONObject
     live: JSONObject
+
+    @classmethod
+    def of(
+        cls,
+        last_applied: Mapping[str, Any] | None,
+        modified: Mapping[str, Any],
+        live: Mapping[str, Any],
+    ) -> ApplyInputs:
+        """Take what is given to a public operation; raises ObjectError for no object.
+
+        Raises NotPlainError for mappings that are no dicts.
+        """
+        return cls(
+            require_object_or_none("last_applied", last_applied),
+            require_object("modified", modified),
+            require_object("live", live),
+        )
 
 
 @over_json("the object", "live")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any
 
-from smp._values.plain import over_json, require_object, require_object_or_none
+from smp._values.last_applied import INPUTS, ApplyInputs
+from smp._values.plain import over_json
 from smp._values.sharing import share_object
 from smp._values.values import check_depth
 from smp.explain._causes import Cause
@@ -14,13 +15,10 @@ from smp.explain._ways import Ways
 from smp.hazards import Policy
 from smp.paths import Path, sort_by_path
 from smp.schema.model import Schema, UnknownFields
-from smp.three_way import ApplyInputs, ThreeWayOptions, apply_inputs
-
-# The parameters of an apply that are JSON.
-_INPUTS: Final = ("last_applied", "modified", "live")
+from smp.three_way import ThreeWayOptions, apply_inputs
 
 
-@over_json("the object", *_INPUTS, deciding=_INPUTS)
+@over_json("the object", *INPUTS, deciding=INPUTS)
 def explain_apply(  # noqa: PLR0913  # those of three_way_apply
     last_applied: Mapping[str, Any] | None,
     modified: Mapping[str, Any],
@@ -44,17 +42,15 @@ def explain_apply(  # noqa: PLR0913  # those of three_way_apply
     a code whether the cause is wanted: what is not takes no time. Raises what
     three_way_apply raises.
     """
-    last_applied = require_object_or_none("last_applied", last_applied)
-    modified = require_object("modified", modified)
-    live = require_object("live", live)
-    for each in (last_applied, modified, live):
+    inputs = ApplyInputs.of(last_applied, modified, live)
+    base, manifest = inputs.last_applied, inputs.manifest
+    for each in (base, manifest, inputs.live):
         check_depth(each)
     # What is equal becomes the same object, so that each proof of a remedy looks at
     # what differs only. (Not of live: what is the same there did not change, and is not
     # judged.)
-    if last_applied is not None:
-        last_applied = share_object(last_applied, modified)
-    inputs = ApplyInputs(last_applied, modified, live)
+    if base is not None:
+        inputs = ApplyInputs(share_object(base, manifest), manifest, inputs.live)
     options = ThreeWayOptions(
         profile,
         overwrite,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any
 
-from smp._values.last_applied import ApplyInputs
+from smp._values.last_applied import INPUTS, ApplyInputs
 from smp._values.plain import over_json, require_object, require_object_or_none
 from smp.errors import SmpError
 from smp.hazards import POLICIES, Hazard, Policy, all_directive_hazards, input_hazards
@@ -16,11 +16,8 @@ from smp.three_way._built_in import StrategicApply
 from smp.three_way._phases import ApplyResult, ThreeWayOptions
 from smp.unions import profile_named
 
-# The parameters of an apply that are JSON.
-_INPUTS: Final = ("last_applied", "modified", "live")
 
-
-@over_json("the object", *_INPUTS, deciding=_INPUTS)
+@over_json("the object", *INPUTS, deciding=INPUTS)
 def three_way_apply(  # noqa: PLR0913  # keyword arguments are options
     last_applied: Mapping[str, Any] | None,
     modified: Mapping[str, Any],
@@ -57,11 +54,7 @@ def three_way_apply(  # noqa: PLR0913  # keyword arguments are options
     PreconditionError where apiVersion, kind or metadata.name would change, and
     UnionError for a configuration that sets two members of a union.
     """
-    inputs = ApplyInputs(
-        require_object_or_none("last_applied", last_applied),
-        require_object("modified", modified),
-        require_object("live", live),
-    )
+    inputs = ApplyInputs.of(last_applied, modified, live)
     options = ThreeWayOptions(
         profile, overwrite, bool(ratchet), unknown_fields, defaults, hazards
     )
@@ -87,7 +80,7 @@ def apply_inputs(
     return StrategicApply(inputs, schema, options).run()
 
 
-@over_json("the object", *_INPUTS)
+@over_json("the object", *INPUTS)
 def find_hazards(
     last_applied: Mapping[str, Any] | None,
     modified: Mapping[str, Any],
