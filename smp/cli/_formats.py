@@ -40,9 +40,7 @@ def patch_layout(
 ) -> Layout[ObjectOutcome]:
     """Return the layout for a command whose result are patches."""
     layout = layout_of(settings, inputs, title, only_changed=True)
-    if layout is not None:
-        return layout
-    return _patch_layout(settings.output)
+    return layout or _patch_layout(settings.output)
 
 
 def _patch_layout(output: str) -> Layout[ObjectOutcome]:

@@ -33,12 +33,11 @@ class ObjectOutcome(PrintedOutcome, frozen=True, kw_only=True):
 
     ``after`` is None for one that is removed. ``place`` is the file and line that it
     comes from. ``notes`` say what the outcome is based on, ``warned`` what a user
-    should look at, beside hazards and causes. ``kind_note`` concerns all objects of the
-    kind, and ``unchecked`` what of their definition cannot be checked here. An apply
-    prunes what is in ``last_applied`` and not in ``configuration``. ``causes`` are
-    there where the format of the output has them. The differences between the objects
-    are those of ``before`` and ``compared``, where there is such an object: the one
-    after, but for the differences that were ``set_aside``.
+    should look at, beside hazards and causes. An apply prunes what is in
+    ``last_applied`` and not in ``configuration``. ``causes`` are there where the format
+    of the output has them. The differences between the objects are those of ``before``
+    and ``compared``, where there is such an object: the one after, but for the
+    differences that were ``set_aside``.
     """
 
     before: JSON

@@ -89,25 +89,16 @@ class ObjectOperation(msgspec.Struct, frozen=True):
         Raises what normalize_unions raises.
         """
         lenient, settings = self.lenient, self.settings
-        chosen = normalize_before_defaults(
-            None,
-            as_object(drop_nulls(new)),
-            lenient,
-            UpdateRequest(
-                profile=settings.profile, configuration=new, on_conflict="clear"
-            ),
+        asked = UpdateRequest(
+            profile=settings.profile, configuration=new, on_conflict="clear"
         )
+        whole = as_object(drop_nulls(new))
+        chosen = normalize_before_defaults(None, whole, lenient, asked)
         created = normalize_update(
             None,
             self.with_defaults(chosen.object),
             lenient,
-            UpdateRequest(
-                profile=settings.profile,
-                on_conflict="clear",
-                configuration=new,
-                whole=True,
-                defaulted=True,
-            ),
+            msgspec.structs.replace(asked, whole=True, defaulted=True),
         )
         kept = drop_status(created.object, new, lenient)
         is_kept = kept is created.object

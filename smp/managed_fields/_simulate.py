@@ -209,34 +209,31 @@ def _note_configuration(applied: dict[str, JSONObject], state: State) -> None:
         applied.pop(step.manager, None)
 
 
-class _Run:
+class _Run(msgspec.Struct, frozen=True):
     """What each step of a sequence is run with."""
 
-    __slots__ = ("_profile", "_schema", "_serving")
-
-    def __init__(self, schema: Schema, profile: str, serving: Serving) -> None:
-        self._schema = schema
-        self._profile = profile
-        self._serving = serving
+    schema: Schema
+    profile: str
+    serving: Serving
 
     def state_after(
         self, current: JSONObject | None, step: Step, now: datetime
     ) -> State:
         """Return the state after a step. Raises SmpError where a server refuses it."""
-        if step.api_version in ("", self._schema.api_version):
+        if step.api_version in ("", self.schema.api_version):
             return self._state_after(current, step, now)
-        schema = form_in(self._schema, step.api_version)
+        schema = form_in(self.schema, step.api_version)
         if schema is None:
-            schema = self._serving.schema_of(step.api_version, self._schema)
-        if schema is None or schema is self._schema:
+            schema = self.serving.schema_of(step.api_version, self.schema)
+        if schema is None or schema is self.schema:
             problem = f"no schema of {step.api_version} is known"
             raise ObjectError(problem, code="version-not-served")
-        other = _Run(schema, self._profile, self._serving.seen_from(self._schema))
+        other = _Run(schema, self.profile, self.serving.seen_from(self.schema))
         before = current and convert_to_version(current, schema)
         state = other._state_after(before, step, now)
         after = current
         if state.object is not None and state.object is not before:
-            after = convert_to_version(state.object, self._schema)
+            after = convert_to_version(state.object, self.schema)
         return replace(state, object=after)
 
     def _state_after(
@@ -246,8 +243,8 @@ class _Run:
             found = migrate(
                 _prepare_existing(current),
                 step.body,
-                self._schema,
-                serving=self._serving,
+                self.schema,
+                serving=self.serving,
             )
             return State(step, found, found is not current)
         if step.verb == "kubectl apply":
@@ -257,30 +254,28 @@ class _Run:
         if step.verb == "release":
             found = release(
                 _prepare_existing(current),
-                self._schema,
+                self.schema,
                 step.manager,
-                serving=self._serving,
+                serving=self.serving,
                 now=now,
             )
             return State(step, found, found is not current)
         subresource = _SCALE if step.verb == "scale" else step.subresource
-        writer = Writer(step.manager, UPDATE, subresource, self._serving, now)
+        writer = Writer(step.manager, UPDATE, subresource, self.serving, now)
         new = self._write(current, step)
-        update = update_object(
-            current, new, self._schema, writer, profile=self._profile
-        )
+        update = update_object(current, new, self.schema, writer, profile=self.profile)
         return State(step, update.object, update.object is not current, update.warnings)
 
     def _apply(self, current: JSONObject | None, step: Step, now: datetime) -> State:
         result = server_side_apply(
             current,
             as_plain_object("the body", step.body),
-            self._schema,
+            self.schema,
             manager=step.manager,
             force=step.force,
             subresource=step.subresource,
-            profile=self._profile,
-            serving=self._serving,
+            profile=self.profile,
+            serving=self.serving,
             now=now,
         )
         for violation in result.violations:
@@ -299,9 +294,9 @@ class _Run:
             if current is None:
                 return modified
             patch = strategic.three_way_patch(
-                last_applied_configuration(current), modified, current, self._schema
+                last_applied_configuration(current), modified, current, self.schema
             )
-            return strategic.apply_patch(current, patch, self._schema)
+            return strategic.apply_patch(current, patch, self.schema)
         old = _prepare_existing(current)
         if step.verb == "scale":
             if type(step.body) is not int:
@@ -331,7 +326,7 @@ class _Run:
         kept: JSONObject = {
             name: old[name] for name in ("apiVersion", "kind") if name in old
         }
-        return {**strategic.apply_patch(old, patch, self._schema), **kept}
+        return {**strategic.apply_patch(old, patch, self.schema), **kept}
 
     def _kubectl_apply(
         self, current: JSONObject | None, step: Step, now: datetime
@@ -350,7 +345,7 @@ class _Run:
             found, _ANNOTATION, operation=APPLY
         ):
             # The annotation would go with the fields of client-side apply.
-            kept = extracted(found, self._schema, _ANNOTATION)
+            kept = extracted(found, self.schema, _ANNOTATION)
             metadata = _metadata(found)
             names: JSONObject = {}
             for name in ("name", "namespace"):
