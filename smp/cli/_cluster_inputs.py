@@ -9,10 +9,12 @@ from typing import Any
 import msgspec
 
 from smp._values.values import JSONObject
+from smp.cli._cluster_options import ClusterSettings, MergeSettings
 from smp.cli._errors import CommandFailure, UsageError, printable, report
 from smp.cli._inputs import FOR_ANOTHER_TOOL, RENDER_FIRST, Inputs
 from smp.cli._live import connect
 from smp.cli._objects import Entry
+from smp.cli._options import CommandSettings
 from smp.cli._selection import select_by
 from smp.cluster import Cluster
 from smp.cluster.plan.exchange import Progress
@@ -32,25 +34,25 @@ class Manifests(msgspec.Struct, frozen=True):
 
 
 def read_objects(
-    options: dict[str, Any], cluster: Cluster, *, is_live: bool = False
+    settings: ClusterSettings, cluster: Cluster, *, is_live: bool = False
 ) -> Manifests:
     """Return the objects of manifests, or those that RESOURCE and NAMES mean.
 
     With ``is_live`` a RESOURCE alone is all of its objects; else that takes --all or
     labels. Raises UsageError, and what ``list_objects`` raises.
     """
-    words, selector = options["names"], options["selector"]
-    is_all = bool(options.get("all"))
+    words, selector = settings.names, settings.selector
+    is_all = settings.all
     if is_all and selector:
         raise UsageError("--all and labels (-l) ask for different objects")
-    has_files = bool(options["paths"] or options["kustomizations"])
+    has_files = bool(settings.paths or settings.kustomizations)
     if has_files == bool(words):
         reason = "give either a RESOURCE with NAMES, or manifests: -f FILE, -k DIR"
         raise UsageError(reason)
     if has_files:
-        return read_manifests(options)
+        return read_manifests(settings)
     select_by(selector)
-    within = "" if options.get("all_namespaces") else None
+    within = "" if settings.all_namespaces else None
     objects: list[JSONObject] = []
     listed = False
     for resource, names in _parse_names(words):
@@ -86,17 +88,17 @@ def _parse_names(words: Sequence[str]) -> list[tuple[str, list[str]]]:
     return [(resource, [*words[1:]]) for resource in resources]
 
 
-def read_manifests(options: dict[str, Any]) -> Manifests:
+def read_manifests(settings: MergeSettings) -> Manifests:
     """Read the objects of files, directories and kustomizations, those with labels.
 
     What cannot be read is among the problems of the inputs; the rest is read. Raises
     DocumentError for a path without any object.
     """
-    paths, kustomizations = options["paths"], options["kustomizations"]
+    paths, kustomizations = settings.paths, settings.kustomizations
     if not paths and not kustomizations:
         raise UsageError("give the manifests: -f FILE, or -k DIR")
-    has_labels = select_by(options["selector"])
-    inputs = Inputs(exclude=options["exclude"], is_recursive=options["recursive"])
+    has_labels = select_by(settings.selector)
+    inputs = Inputs(exclude=settings.exclude, is_recursive=settings.recursive)
     entries: list[Entry] = []
     objects: list[JSONObject] = []
     with closing(inputs):
@@ -125,7 +127,7 @@ def read_manifests(options: dict[str, Any]) -> Manifests:
 
 
 def connected(
-    options: dict[str, Any], progress: Callable[[Progress], None] | None = None
+    settings: CommandSettings, progress: Callable[[Progress], None] | None = None
 ) -> Cluster:
     """Connect to a cluster. Raises ConfigurationError.
 
@@ -133,49 +135,49 @@ def connected(
     """
     # Go: ConfigFlags.ToRawKubeConfigLoader, RequireNamespace.
     keywords: dict[str, Any] = {"progress": progress}
-    if options["namespace"]:
-        keywords |= {"namespace": options["namespace"], "enforce_namespace": True}
-    return connect(options, **keywords)
+    if settings.namespace:
+        keywords |= {"namespace": settings.namespace, "enforce_namespace": True}
+    return connect(settings, **keywords)
 
 
-def merge_keywords(options: dict[str, Any], manifests: Manifests) -> dict[str, Any]:
+def merge_keywords(settings: MergeSettings, manifests: Manifests) -> dict[str, Any]:
     """Return the keywords of an apply and of a diff. Raises UsageError.
 
     Where a manifest cannot be read, nothing is pruned: it may be that of the object.
     """
-    selector = options["selector"]
+    selector = settings.selector
     keywords = {
-        name: options[name]
+        name: getattr(settings, name)
         for name in (
             "server_side",
             "force_conflicts",
             "give_up",
             "skip_conflicts",
-            "field_manager",
             "overwrite",
             "hazards",
             "applyset",
             "tooling",
         )
     }
+    keywords["field_manager"] = settings.field_manager or None
     # As by servers of today, which clear nothing.
-    is_stock = options["profile"] in ("validate-only", "off")
+    is_stock = settings.profile in ("validate-only", "off")
     keywords["unions"] = "kubectl" if is_stock else "clear"
     # Go: ApplyOptions.Run, which prunes where there is no error.
     keywords["prunes"] = not manifests.inputs.problems
     # Go: ApplyOptions.Validate.
-    if options["applyset"] and not options["prune"]:
+    if settings.applyset and not settings.prune:
         raise UsageError("--applyset requires --prune")
-    if options["tooling"] and not options["applyset"]:
+    if settings.tooling and not settings.applyset:
         raise UsageError("--tooling requires --applyset")
-    if options["applyset"] and (selector or options["prune_allowlist"]):
+    if settings.applyset and (selector or settings.prune_allowlist):
         raise UsageError("--applyset does not work with -l and --prune-allowlist")
-    if options["prune"] and not options["applyset"]:
+    if settings.prune and not settings.applyset:
         if not selector:
             raise UsageError("--prune requires --applyset, or the labels of -l")
         keywords["prune"] = selector
         keywords["prune_allowlist"] = tuple(
-            map(check_allowed_kind, options["prune_allowlist"])
+            map(check_allowed_kind, settings.prune_allowlist)
         )
     return keywords
 

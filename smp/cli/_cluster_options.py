@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final, cast
 
 from msgspec.structs import replace
 
@@ -18,10 +18,56 @@ from smp.cli._options import (
     NAMESPACE_OPTION,
     OVERWRITE_OPTION,
     SELECTOR_OPTION,
+    CommandSettings,
     output_option,
     profile_option,
     read_duration,
 )
+
+if TYPE_CHECKING:
+    from smp.cluster.plan.options import Cascade, DryRun
+
+
+class MergeSettings(CommandSettings, frozen=True):
+    """The options of an apply to a cluster, which a diff has as well."""
+
+    recursive: bool = False
+    overwrite: bool = True
+    give_up: tuple[str, ...] = ()
+    skip_conflicts: bool = False
+    prune: bool = False
+    applyset: str = ""
+    tooling: str = ""
+    prune_allowlist: tuple[str, ...] = ()
+    dry_run: DryRun = "none"
+
+
+class ClusterSettings(MergeSettings, frozen=True):
+    """The options of the commands of ``smp cluster``, of which each has some."""
+
+    # A line for each object, where it is empty.
+    output: str = ""
+    names: tuple[str, ...] = ()
+    # That of an ApplySet.
+    name: str | None = None
+    all: bool = False
+    all_namespaces: bool = False
+    ignore_not_found: bool = False
+    show_managed_fields: bool = False
+    conditions: tuple[str, ...] = ()
+    force: bool = False
+    order: str = "kind"
+    cascade: str = "background"
+    grace_period: int | None = None
+    now: bool = False
+    wait: bool = False
+    timeout: float = 0
+    repair: bool = False
+
+    @property
+    def propagation(self) -> Cascade:
+        """What becomes of the objects that depend on a deleted one, in the API."""
+        return cast("Cascade", self.cascade.capitalize())
 
 
 def timeout_option(help_: str, default: str) -> CommandOption:

@@ -230,24 +230,18 @@ def print_report(
             raise CommandFailure(result.error, row.entry, row.entry.label)
         return outcome_of(result, row.entry, settings).add_notes_of(row)
 
+    # What is selected is known by now, and a warning is no failure of kubectl.
+    settings = replace(
+        settings,
+        output=settings.output or "report",
+        strict=False,
+        selector="",
+        include_kind=(),
+        jobs=1,
+    )
     layout = patch_layout(settings, manifests.inputs, title)
     work = Work(compute, layout, is_comparison=True)
     return run(rows, work, manifests.inputs, settings)
-
-
-def settings_of(options: dict[str, Any]) -> CommandSettings:
-    """Return the settings of the reports that a command prints."""
-    return CommandSettings(
-        output=options["output"] or "report",
-        report_format=options["report_format"],
-        show_secrets=options["show_secrets"],
-        mask_env=options["mask_env"],
-        color=options["color"],
-        # Those of diff; the commands of a cluster have them not.
-        stat=options.get("stat", False),
-        quiet=options.get("quiet", False),
-        jobs=1,
-    )
 
 
 def print_objects(objects: list[JSONObject], output: str) -> None:

@@ -178,9 +178,11 @@ class Command(msgspec.Struct, frozen=True):
             if not option.has_effect:
                 del found[option.name]
         try:
-            if self.settings is not None:
-                return self.run(self.settings(**found))
-            return self.run(**found)
+            if self.settings is None:
+                return self.run(**found)
+            # What has no value has the one of the settings.
+            given = {name: found[name] for name in found if found[name] is not None}
+            return self.run(self.settings(**given))
         except CommandFailure as failure:
             failure.show()
         except RecursionError:

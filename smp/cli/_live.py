@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from smp.cluster import Cluster
 
 
-def connect(asked: Mapping[str, Any], context: str = "", **keywords: Any) -> Cluster:
+def connect(settings: CommandSettings, context: str = "", **keywords: Any) -> Cluster:
     """Connect to the cluster of a context, by the options of a command.
 
     Raises ConfigurationError.
@@ -35,9 +35,9 @@ def connect(asked: Mapping[str, Any], context: str = "", **keywords: Any) -> Clu
 
     ignore_unverified()
     return Cluster.connect(
-        context or asked["context"] or None,
-        kubeconfig=asked["kubeconfig"] or None,
-        overrides=ConnectionOverrides.of_options(asked),
+        context or settings.context or None,
+        kubeconfig=settings.kubeconfig or None,
+        overrides=ConnectionOverrides.of_options(asdict(settings)),
         **keywords,
     )
 
@@ -120,7 +120,7 @@ def live_objects(
     if settings.namespace:
         keywords["namespace"] = settings.namespace
     context = cluster.partition(":")[2]
-    connected = connect(asdict(settings), context, **keywords)
+    connected = connect(settings, context, **keywords)
     found: dict[int, Entry] = {}
     lives = connected.get_all([*objects.values()])
     defined = read_definitions(

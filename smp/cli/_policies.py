@@ -7,7 +7,6 @@ from functools import partial
 from typing import Final
 
 import msgspec
-from msgspec.structs import asdict
 
 from smp._storage.update import as_stored, predict_refusals
 from smp._values.values import JSONObject, as_object, as_text
@@ -138,7 +137,7 @@ def _read_from_cluster(settings: CommandSettings, context: str) -> Iterator[JSON
 
     Raises ConfigurationError and ApiError.
     """
-    cluster = connect(asdict(settings), context)
+    cluster = connect(settings, context)
     kinds = {"Namespace": "v1", **dict.fromkeys(_KINDS, _VERSION)}
     while kinds:
         places = {

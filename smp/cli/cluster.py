@@ -24,6 +24,7 @@ from smp.cli._cluster_options import (
     MERGE,
     SHOWN,
     TOOLING,
+    ClusterSettings,
     print_option,
     timeout_option,
 )
@@ -38,7 +39,6 @@ from smp.cli._cluster_printing import (
     print_sets,
     print_stored,
     ready_line,
-    settings_of,
     show_failures,
     show_requests,
     show_warnings,
@@ -76,38 +76,37 @@ _WRITING: Final = (
 )
 
 
-def apply_manifests(**options: Any) -> int:
+def apply_manifests(settings: ClusterSettings) -> int:
     """Apply manifests to the cluster, as kubectl apply does.
 
     The requests are those of kubectl. Before the first write all objects are read, and
     what becomes of each is computed: its patch, its result and its hazards.
     """
-    manifests = read_manifests(options)
-    keywords = merge_keywords(options, manifests)
+    manifests = read_manifests(settings)
+    keywords = merge_keywords(settings, manifests)
     # Go: ApplyOptions.Run.
     if not manifests.objects and not manifests.inputs.problems:
         raise DocumentError("no objects passed to apply", code="no-objects")
     # Lines are printed as the objects are done: a run that is cut has said what it
     # did. kubectl prints objects at the end (Go: PrintAndPrunePostProcessor).
-    output = options["output"]
+    output = settings.output
     line_of = None
-    if output in (None, "name"):
-        suffix = SUFFIXES[options["dry_run"]]
+    if output in ("", "name"):
+        suffix = SUFFIXES[settings.dry_run]
         line_of = partial(apply_line, suffix=suffix, only_name=output == "name")
     line = ProgressLine(line_of)
     with InterruptNotice(line.interrupted):
-        keywords |= {name: options[name] for name in _WRITING}
-        done = connected(options, line).apply(
+        keywords |= {name: getattr(settings, name) for name in _WRITING}
+        done = connected(settings, line).apply(
             manifests.objects,
             **keywords,
-            cascade=options["cascade"].capitalize(),
-            wait=options["timeout"] if options["wait"] else None,
+            cascade=settings.propagation,
+            wait=settings.timeout if settings.wait else None,
         )
     line.clear()
     # Reports have the warnings and the errors.
     results: list[Any] = [*done.results]
-    if options["report_format"] or output in READER_OUTPUTS:
-        settings = settings_of(options)
+    if settings.report_format or output in READER_OUTPUTS:
         print_report(manifests, results, settings, "smp cluster apply")
         failed = bool(done.errors) or bool(manifests.inputs.new_problems())
     else:
@@ -123,14 +122,14 @@ def apply_manifests(**options: Any) -> int:
     return 0 if is_ready and not failed else _ERROR
 
 
-def print_live(**options: Any) -> int:
+def print_live(settings: ClusterSettings) -> int:
     """Print live objects: those of manifests, or of a RESOURCE with NAMES.
 
     RESOURCE is a name such as deploy or deployments.apps, several ones with commas
     between them, or deploy/web with the name of an object.
     """
-    cluster = connected(options)
-    asked = read_objects(options, cluster, is_live=True)
+    cluster = connected(settings)
+    asked = read_objects(settings, cluster, is_live=True)
     found: list[JSONObject] = [*asked.objects]
     missing: list[str] = []
     if not asked.is_live:
@@ -139,7 +138,7 @@ def print_live(**options: Any) -> int:
         found = [live for _, live in pairs if live is not None]
         missing = [identity_of(obj).label for obj, live in pairs if live is None]
     failed = show_failures(asked, [])
-    if options["ignore_not_found"]:
+    if settings.ignore_not_found:
         missing = []
         # Go: GetOptions.printGeneric.
         if not found:
@@ -147,32 +146,32 @@ def print_live(**options: Any) -> int:
     for label in missing:
         report(printable(f"smp: error: {label}: not found"))
     # kubectl get leaves them out as well (Go: printers.OmitManagedFieldsPrinter).
-    if not options["show_managed_fields"]:
+    if not settings.show_managed_fields:
         found = [drop_managed_fields(obj) for obj in found]
-    if options["output"] == "name":
+    if settings.output == "name":
         for obj in found:
             # Go: printers.NamePrinter.
             identity = identity_of(obj)
             group, kind = identity.group_kind
             write(f"{f'{kind}.{group}'.lower().rstrip('.')}/{identity.name}\n")
     elif found or not missing:
-        print_objects(found, options["output"])
+        print_objects(found, settings.output)
     return _ERROR if failed or missing else 0
 
 
-def wait_until_ready(**options: Any) -> int:
+def wait_until_ready(settings: ClusterSettings) -> int:
     """Wait until objects are ready, or meet the conditions of --for.
 
     Ready is what kstatus calls current: their generation is observed, their conditions
     are met, and the rule of their kind: a Deployment has all its replicas, a Job is
     complete. The objects are those of manifests, or of a RESOURCE with NAMES.
     """
-    conditions = options["conditions"]
+    conditions = settings.conditions
     line = ProgressLine(ready_line)
-    cluster = connected(options, line)
-    manifests = read_objects(options, cluster)
+    cluster = connected(settings, line)
+    manifests = read_objects(settings, cluster)
     waited = cluster.wait(
-        manifests.objects, timeout=options["timeout"], conditions=conditions
+        manifests.objects, timeout=settings.timeout, conditions=conditions
     )
     line.clear()
     failed = show_failures(manifests, [])
@@ -190,35 +189,35 @@ def _show_waited(waited: Iterable[Waited]) -> bool:
     return not errors
 
 
-def delete_objects(**options: Any) -> int:
+def delete_objects(settings: ClusterSettings) -> int:
     """Delete objects of manifests, or a RESOURCE with NAMES, as kubectl does."""
     line = ProgressLine(
         partial(
             delete_line,
-            done="force deleted" if options["force"] else "deleted",
-            suffix=SUFFIXES[options["dry_run"]],
-            only_name=options["output"] == "name",
+            done="force deleted" if settings.force else "deleted",
+            suffix=SUFFIXES[settings.dry_run],
+            only_name=settings.output == "name",
         )
     )
-    cluster = connected(options, line)
-    manifests = read_objects(options, cluster)
-    grace_period = _grace_period_of(options)
+    cluster = connected(settings, line)
+    manifests = read_objects(settings, cluster)
+    grace_period = _grace_period_of(settings)
     with InterruptNotice(line.interrupted):
         done = cluster.delete(
             manifests.objects,
-            wait_until_gone=options["wait"],
-            dry_run=options["dry_run"],
-            cascade=options["cascade"].capitalize(),
+            wait_until_gone=settings.wait,
+            dry_run=settings.dry_run,
+            cascade=settings.propagation,
             grace_period=grace_period,
-            timeout=options["timeout"],
+            timeout=settings.timeout,
         )
     line.clear()
     # Go: DeleteOptions.DeleteResult.
-    if not manifests.objects and not options["output"]:
+    if not manifests.objects and not settings.output:
         write("No resources found\n")
     # Go: DeleteOptions.Complete and DeleteResult, which leave out those that are not
     # found. What is listed may go before it is deleted.
-    if options["ignore_not_found"] or options["all"] or options["selector"]:
+    if settings.ignore_not_found or settings.all or settings.selector:
         done = [
             each
             for each in done
@@ -227,17 +226,17 @@ def delete_objects(**options: Any) -> int:
     return _ERROR if show_failures(manifests, [*done]) else 0
 
 
-def _grace_period_of(options: dict[str, Any]) -> int | None:
+def _grace_period_of(settings: ClusterSettings) -> int | None:
     """Return the seconds to end in, None for those of the object. Raises UsageError.
 
     Go: DeleteOptions.Complete and Validate.
     """
-    seconds: int | None = options["grace_period"]
-    if options["now"]:
+    seconds: int | None = settings.grace_period
+    if settings.now:
         if seconds is not None:
             raise UsageError("--now and --grace-period ask for different times")
         return 1
-    if options["force"]:
+    if settings.force:
         if seconds:
             raise UsageError("--force is a --grace-period of 0")
         return 0
@@ -245,25 +244,25 @@ def _grace_period_of(options: dict[str, Any]) -> int | None:
     return 1 if seconds == 0 else seconds
 
 
-def list_applysets(**options: Any) -> int:
+def list_applysets(settings: ClusterSettings) -> int:
     """List ApplySets, or look whether the one with a NAME is whole.
 
     A set is whole where its parent object names all kinds and namespaces that have
     members. Members are looked for in all resources of the server.
     """
-    is_json = options["output"] == "json"
-    name = options["name"]
-    cluster = connected(options)
+    is_json = settings.output == "json"
+    name = settings.name
+    cluster = connected(settings)
     if name is None:
-        if options["repair"]:
+        if settings.repair:
             raise UsageError("--repair needs the NAME of an ApplySet")
-        namespace = "" if options["all_namespaces"] else None
+        namespace = "" if settings.all_namespaces else None
         print_sets(cluster.applysets(namespace=namespace), is_json=is_json)
         return 0
-    if options["repair"]:
-        state = cluster.repair_applyset(name, tooling=options["tooling"])
+    if settings.repair:
+        state = cluster.repair_applyset(name, tooling=settings.tooling)
     else:
-        state = cluster.verify_applyset(name, tooling=options["tooling"])
+        state = cluster.verify_applyset(name, tooling=settings.tooling)
     print_set(state, is_json=is_json)
     for problem in state.problems:
         report(printable(f"smp: error: {state.parent}: {problem}"))
@@ -283,7 +282,11 @@ _IGNORE_NOT_FOUND: Final = switch(
     "--ignore-not-found", "What does not exist is no error."
 )
 _Declared: Final = partial(
-    Command, error=_ERROR, exit_codes="0 done, 1 an error", takes_booleans=True
+    Command,
+    settings=ClusterSettings,
+    error=_ERROR,
+    exit_codes="0 done, 1 an error",
+    takes_booleans=True,
 )
 COMMAND: Final = CommandGroup(
     """Apply to a live cluster as kubectl does, and look at what is there.

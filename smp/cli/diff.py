@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 import msgspec
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from smp._strategic import two_way_patch, unknown_field_warnings
 from smp._values.last_applied import drop_last_applied, last_applied_configuration
 from smp._values.values import JSON, JSONObject, as_object, same
-from smp.cli._cluster_options import DRY_RUN, MERGE
+from smp.cli._cluster_options import DRY_RUN, MERGE, MergeSettings
 from smp.cli._commands import Argument, Command, path_options, repeatable, switch
 from smp.cli._comparing import Comparing, read_ignored
 from smp.cli._errors import UsageError, concerning
@@ -64,20 +64,11 @@ if TYPE_CHECKING:
 _STALE: Final = "stale-last-applied"
 
 
-class DiffSettings(CommandSettings, frozen=True):
-    """The options of ``smp diff``; most of its own are for a diff of a cluster."""
+class DiffSettings(MergeSettings, frozen=True):
+    """The options of ``smp diff``."""
 
     states: tuple[str, ...] = ()
     live: tuple[str, ...] = ()
-    dry_run: str = "none"
-    recursive: bool = False
-    overwrite: bool = True
-    give_up: tuple[str, ...] = ()
-    skip_conflicts: bool = False
-    prune: bool = False
-    applyset: str = ""
-    tooling: str = ""
-    prune_allowlist: tuple[str, ...] = ()
 
     @property
     def is_three_way(self) -> bool:
@@ -114,7 +105,7 @@ def run_diff(settings: DiffSettings) -> int:
             )
         from smp.cli._cluster_diff import show_diff  # noqa: PLC0415  # 150 ms
 
-        return show_diff(cluster, asdict(settings) | {"paths": manifests})
+        return show_diff(cluster, replace(settings, paths=tuple(manifests)))
     inputs = settings.open_inputs()
     comparing = Comparing.of(settings, inputs)
     at_once = settings.selects_by_name

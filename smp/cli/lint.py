@@ -55,8 +55,8 @@ class LintSettings(CommandSettings, frozen=True):
     """The options of ``smp lint``."""
 
     live: tuple[str, ...] = ()
-    as_: str | None = None
-    patch_type: str | None = None
+    as_: str = ""
+    patch_type: str = ""
     kind: str = ""
     severity: str = "warning"
     codes: tuple[str, ...] = ()
@@ -83,9 +83,7 @@ def run_lint(settings: LintSettings) -> int:
     schemas = Schemas(settings, inputs, sources)
     kind = settings.kind
     schema = _schema_of(kind, schemas, sources) if kind else None
-    asked = Asked(
-        settings.as_ or "", settings.patch_type or "", schema, frozenset(codes)
-    )
+    asked = Asked(settings.as_, settings.patch_type, schema, frozenset(codes))
     policies = None
     if settings.policies:
         from smp.cli._policies import (  # noqa: PLC0415  # 60 ms, for one option
