@@ -103,8 +103,24 @@ def find_unlisted(obj: JSONObject) -> Iterator[Violation]:
         yield require(Path(("spec", "clusterIPs")))
 
 
-def find_unserved(obj: JSONObject) -> Iterator[Violation]:
-    """Yield what a Service asks for that is not of this network."""
+def find_outside(
+    obj: JSONObject, old: JSONObject | None = None, *, dry_run: bool
+) -> Iterator[Violation]:
+    """Yield what a Service asks for that is not of this network.
+
+    What ``old``, the object before an update, asks for as well is tolerated: it may be
+    from another cluster. A dry run does not look at node ports.
+    """
+    former: set[str] = set()
+    if old is not None:
+        former.update(map(str, (*_find_unserved(old), *_find_closed(old))))
+    ports = () if dry_run else _find_closed(obj)
+    for violation in (*_find_unserved(obj), *ports):
+        if str(violation) not in former:
+            yield violation
+
+
+def _find_unserved(obj: JSONObject) -> Iterator[Violation]:
     spec, path = as_object(obj.get("spec")), Path(("spec",))
     if spec.get("type") == "ExternalName":
         return
@@ -126,8 +142,8 @@ def find_unserved(obj: JSONObject) -> Iterator[Violation]:
         yield invalid(path / "ipFamilyPolicy", "RequireDualStack", detail)
 
 
-def find_closed(obj: JSONObject) -> Iterator[Violation]:
-    """Yield the node ports beyond the range, which a dry run does not look at."""
+def _find_closed(obj: JSONObject) -> Iterator[Violation]:
+    """Yield the node ports beyond the range."""
     spec, path = as_object(obj.get("spec")), Path(("spec",))
     if spec.get("type") == "ExternalName":
         return

@@ -438,6 +438,8 @@ _STORED_OF_ELEMENTS: Final = {
 # Kinds whose spec no update changes, whatever it says.
 _KEPT_SPEC: Final = frozenset(
     {
+        # Go: pkg/registry/core/namespace, PrepareForUpdate.
+        ("", "Namespace"),
         # Go: pkg/registry/certificates/certificates, PrepareForUpdate.
         ("certificates.k8s.io", "CertificateSigningRequest"),
     }

@@ -10,7 +10,7 @@ from smp._values.api_objects import metadata_of, set_metadata
 from smp._values.fields import objects_in, value_at
 from smp._values.quantities import Quantity, read_quantity
 from smp._values.times import timestamp
-from smp._values.values import JSON, JSONObject, as_object, same
+from smp._values.values import JSON, JSONObject, as_object
 from smp.paths import Path
 from smp.violations import Violation, forbidden
 
@@ -179,9 +179,11 @@ def set_selector(job: JSONObject) -> JSONObject:
         _UIDS[1]: metadata.get("uid"),
         **as_object(selector.get("matchLabels")),
     }
-    # A Job without labels shares those of its template, these included.
+    # Go: SetDefaults_Job gives a Job without labels the very map of its template, so
+    # that it has these, too; labels that only equal those of the template are its own.
+    # A retry of a generated name is made with a copy (Go: registry.Store.Create).
     own = as_object(metadata.get("labels"))
-    if not own or same(own, former):
+    if not own or (own is former and not metadata.get("generateName")):
         job = set_metadata(job, labels=labels)
     changed: JSONObject = {
         **spec,

@@ -134,7 +134,8 @@ def _outcome(request: ObjectRequest, stored: object, old: JSONObject | None) -> 
         # has noted its manager already, and what changes nothing owns nothing.
         if options.manager is not None and not (draft.is_apply or new is draft.old):
             new = _note(draft.old, new, request)
-        if options.typed and not options.custom:
+        is_finalized = options.subresource == "finalize"  # a strategy of its own
+        if options.typed and not (options.custom or is_finalized):
             new = drop_by_strategy(new, schema, draft.old)
         new = _admit(draft, new, request)
         try:

@@ -36,6 +36,7 @@ from smp.validation._network_checks import (
 from smp.validation._pod_checks import (
     check_mounted_volumes,
     check_one_source,
+    check_variable_files,
     claimed_names,
     container_fields,
     container_values,
@@ -217,6 +218,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "unique-ports": unique_ports,
     "unique-together": unique_together,
     "valid-selector": valid_selector,
+    "variable-files": check_variable_files,
     "whole": whole_amounts,
     "wrong": wrong,
 }

@@ -68,6 +68,7 @@ _NOT_IN_USERS: Final = re.compile(r'["/\\:;|=,+*?<>@\[\]]')
 _LONGEST_WINDOWS_DOMAIN: Final = 255
 _LONGEST_WINDOWS_USER: Final = 104
 _MOST_PARTS_OF_USERS: Final = 2
+_MOST_PARTS_OF_REQUESTS: Final = 2
 _ISCSI: Final = re.compile(
     r".*iqn\.\d{4}-\d{2}\.[-.a-zA-Z0-9]+:[^,;*&$|\s]+"
     r"|eui.[a-zA-Z0-9]{16}|naa.[a-zA-Z0-9]{32}",
@@ -238,6 +239,46 @@ def not_ip(text: str) -> str:
     """Refuse an IP address (Go: networking validateIngressRules)."""
     is_ip = not ip_address(text).startswith("must be")
     return "must be a DNS name, not an IP address" if is_ip else ""
+
+
+def canonical_name(text: str) -> str:
+    """Check a name of DNS, which may end with a dot (Go: core ValidateService)."""
+    return names.subdomain(text.removesuffix("."))
+
+
+def attribute_name(text: str) -> str:
+    """Check a domain and an identifier (Go: resource validateFullyQualifiedName)."""
+    domain, slash, name = text.partition("/")
+    if not slash:
+        return "a fully qualified name must be a domain and a name separated by a slash"
+    if not domain:
+        return "the domain must not be empty"
+    if not name:
+        return "the name must not be empty"
+    if "/" in name:
+        return ""  # Go: validateQualifiedName looks at no more than two parts
+    if not _IDENTIFIER.fullmatch(name):
+        return (
+            "a valid C identifier must start with alphabetic character or '_',"
+            " followed by a string of alphanumeric characters or '_' (e.g. 'my_name',"
+            "  or 'MY_NAME',  or 'MyName', regex used for validation is"
+            " '[A-Za-z_][A-Za-z0-9_]*')"
+        )
+    return names.subdomain(domain)
+
+
+def request_name(text: str) -> str:
+    """Check the name of a request, or that and the name of a part of it.
+
+    Go: resource validateRequestNameRef.
+    """
+    parts = text.split("/")
+    if len(parts) > _MOST_PARTS_OF_REQUESTS:
+        return (
+            "must be the name of a request in the claim or the name of a request and a"
+            " subrequest separated by '/'"
+        )
+    return next((problem for problem in map(names.label, parts) if problem), "")
 
 
 def qualified_name(text: str) -> str:
@@ -455,9 +496,11 @@ def is_extended_resource(name: str) -> bool:
 FORMATS: Final[Mapping[str, names.Rule]] = {
     "absolute-path": absolute_path,
     "api-version": api_version,
+    "attribute-name": attribute_name,
     "audit-key": audit_key,
     "annotation-key": names.annotation_key,
     "cidr": ip_range,
+    "cname": canonical_name,
     "config-key": names.config_key,
     "container-resource": container_resource,
     "cron": cron_schedule,
@@ -493,6 +536,7 @@ FORMATS: Final[Mapping[str, names.Rule]] = {
     "qualified-name": qualified_name,
     "quota-resource": quota_resource,
     "relative-path": relative_path,
+    "request-name": request_name,
     "resource": resource_name,
     "search-domain": search_domain,
     "sloppy-cidr": sloppy_range,

@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from smp._values.fields import objects_in
 from smp._values.names import label_key_problems
 from smp._values.quantities import read_quantity
 from smp._values.values import (
     ABSENT,
     JSON,
+    JSONObject,
     as_list,
     as_object,
     as_text,
@@ -166,6 +168,28 @@ def check_mounted_volumes(judged: Judged) -> None:
             if name not in names:
                 below = (index, judged.row.key, at_mount, "name")
                 judged.add("FieldValueNotFound", "", name, below)
+
+
+def check_variable_files(judged: Judged) -> None:
+    """Require that files of variables are in volumes of the Pod that are emptyDir.
+
+    Go: core validateFileKeyRefVolumes.
+    """
+    volumes: dict[str, JSONObject] = {}
+    for volume in objects_in(judged.obj.get("volumes")):
+        volumes[as_text(volume.get("name"))] = volume
+    for index, container in enumerate(elements(judged)):
+        for at_variable, variable in enumerate(objects_in(container.get("env"))):
+            file = at(variable, ("valueFrom", "fileKeyRef"))
+            if not isinstance(file, dict):
+                continue
+            name = as_text(file.get("volumeName"))
+            below = (index, "env", at_variable, "valueFrom", "fileKeyRef", "volumeName")
+            if name not in volumes:
+                judged.add("FieldValueNotFound", "", name, below)
+            elif not isinstance(volumes[name].get("emptyDir"), dict):
+                message = "referenced volume must be of type emptyDir"
+                judged.invalid(name, message, *below)
 
 
 def unique_mount_paths(judged: Judged) -> None:

@@ -77,6 +77,73 @@ def test_a_new_server_has_the_namespaces_of_every_cluster(server: Served) -> Non
     assert default["status"] == {"phase": "Active"}
 
 
+def test_only_finalize_changes_the_finalizers_of_a_namespace(server: Served) -> None:
+    # As kube-apiserver 1.36.3 answers it.
+    spec = {"finalizers": ["example.com/a"]}
+    named = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+    created = server.post("/api/v1/namespaces", {**named, "spec": spec})
+    assert created["spec"] == {"finalizers": ["example.com/a", "kubernetes"]}
+    path = "/api/v1/namespaces/shop"
+    changed = server.call("PUT", path, {**named, "spec": spec}).json()
+    assert changed["spec"] == created["spec"]
+    ended = server.call("PUT", f"{path}/finalize", {**named, "spec": spec}).json()
+    assert ended["spec"] == spec
+
+
+def test_a_job_has_the_labels_of_its_template_where_it_has_none(server: Served) -> None:
+    # As kube-apiserver 1.36.3 answers it: the two share one map in Go, and do not where
+    # the Job has labels that equal them, or a generated name.
+    template = {
+        "metadata": {"labels": {"a": "b"}},
+        "spec": {
+            "restartPolicy": "Never",
+            "containers": [{"name": "app", "image": "app:1"}],
+        },
+    }
+    numbers = []
+    for metadata in (
+        {"name": "bare"},
+        {"name": "equal", "labels": {"a": "b"}},
+        {"generateName": "generated-"},
+    ):
+        job = server.post(
+            "/apis/batch/v1/namespaces/default/jobs",
+            {"metadata": metadata, "spec": {"template": template}},
+        )
+        numbers.append(len(job["metadata"]["labels"]))
+        assert len(job["spec"]["template"]["metadata"]["labels"]) == 5
+    assert numbers == [5, 1, 1]
+
+
+def test_a_pod_whose_tolerations_come_back_is_not_changed(server: Served) -> None:
+    pods = "/api/v1/namespaces/default/pods"
+    own = {"tolerations": [{"key": "a", "operator": "Exists"}]}
+    container = {"name": "app", "image": "app:1"}
+    pod = {"metadata": {"name": "app"}, "spec": {**own, "containers": [container]}}
+    assert len(server.post(pods, pod)["spec"]["tolerations"]) == 3
+    body = {"metadata": {"labels": {"a": "b"}}, "spec": own}
+    changed = server.patch(f"{pods}/app", body)
+    assert len(changed["spec"]["tolerations"]) == 3
+    assert changed["metadata"]["generation"] == 1
+
+
+def test_an_update_asks_for_node_ports_of_the_range(server: Served) -> None:
+    # As kube-apiserver 1.36.3 answers it.
+    services = "/api/v1/namespaces/default/services"
+    spec = {"type": "NodePort", "ports": [{"port": 1}]}
+    server.post(services, {"metadata": {"name": "app"}, "spec": spec})
+    wrong = {"spec": {"ports": [{"port": 1, "nodePort": 80}]}}
+    answers = [
+        server.call("PATCH", f"{services}/app{query}", body, content_type=MERGE)
+        for query, body in (
+            ("", wrong),
+            ("?dryRun=All", wrong),
+            ("", {"spec": {"ipFamilyPolicy": "RequireDualStack"}}),
+        )
+    ]
+    assert [answer.status_code for answer in answers] == [422, 200, 422]
+
+
 def test_versions_grow_only_with_changes(server: Served) -> None:
     created = server.post(DEPLOYMENTS, deployment())
     path = f"{DEPLOYMENTS}/web"

@@ -36,7 +36,6 @@ _OF_REQUESTS: Final = frozenset(
 )
 _MISSED: Final = {
     "SAR name": "the metadata of a review",
-    "container p274": "the volume of a file with variables",
     "dra o886": "expressions of devices",
     "dra o887": "names in the constraints of devices",
     "hpa behavior={'scaleDown': {'policies': []}}": "an empty list is filled in first",

@@ -221,6 +221,138 @@ def test_rules_for_scaling_have_policies() -> None:
     ]
 
 
+# A specification of a kind, and the fields that kube-apiserver 1.36.3 refuses in it. In
+# each of them Go has a pointer, to which the empty text is a value.
+REFUSED: list[tuple[str, str, JSONObject, list[str]]] = [
+    (
+        "networking.k8s.io/v1",
+        "IngressClass",
+        {"controller": "a/b", "parameters": {"kind": "A", "name": "b", "scope": ""}},
+        ["spec.parameters.scope"],
+    ),
+    (
+        "networking.k8s.io/v1",
+        "IngressClass",
+        {
+            "controller": "a/b",
+            "parameters": {
+                "apiGroup": "",
+                "kind": "A/B",
+                "name": "b",
+                "scope": "Cluster",
+                "namespace": "",
+            },
+        },
+        [f"spec.parameters.{name}" for name in ("apiGroup", "kind", "namespace")],
+    ),
+    (
+        "networking.k8s.io/v1",
+        "Ingress",
+        {
+            "defaultBackend": {"resource": {"apiGroup": "", "kind": "A", "name": "b"}},
+        },
+        ["spec.defaultBackend.resource.apiGroup"],
+    ),
+    (
+        "v1",
+        "Service",
+        {"ports": [{"port": 1}], "clusterIP": "10.0.0.1", "ipFamilies": [""]},
+        ["spec.ipFamilies[0]"],
+    ),
+    (
+        "autoscaling/v1",
+        "HorizontalPodAutoscaler",
+        {
+            "maxReplicas": 1,
+            "targetCPUUtilizationPercentage": 0,
+            "scaleTargetRef": {"apiVersion": "a/v1", "kind": "B", "name": "c"},
+        },
+        # A server says it of the metric that it converts this to.
+        ["spec.targetCPUUtilizationPercentage"],
+    ),
+    (
+        "resource.k8s.io/v1",
+        "ResourceClaim",
+        {
+            "devices": {
+                "requests": [{"name": "", "exactly": {"deviceClassName": "a"}}],
+                "constraints": [
+                    {"requests": [""], "matchAttribute": ""},
+                    {"requests": ["a/b/c"], "matchAttribute": "a.io/b"},
+                ],
+            }
+        },
+        [
+            "spec.devices.constraints[0].matchAttribute",
+            "spec.devices.constraints[0].requests[0]",
+            "spec.devices.constraints[1].requests[0]",
+            "spec.devices.requests[0].name",
+        ],
+    ),
+]
+
+
+@each_row(("api_version", "kind", "spec", "fields"), REFUSED)
+def test_the_empty_value_of_a_pointer_is_judged(
+    api_version: str, kind: str, spec: JSONObject, fields: list[str]
+) -> None:
+    found = problems(api_version, kind, spec=spec)
+    assert sorted({text.partition(": ")[0] for text in found}) == fields
+
+
+def test_the_empty_names_of_ports_and_initiators_are_judged() -> None:
+    ports: list[JSON] = [{"name": "a", "port": 1, "appProtocol": ""}]
+    found = problems(
+        "discovery.k8s.io/v1", "EndpointSlice", addressType="IPv4", ports=ports
+    )
+    assert {text.partition(": ")[0] for text in found} == {"ports[0].appProtocol"}
+    disk = {"targetPortal": "a", "iqn": "iqn.2001-04.com.a:b", "lun": 0}
+    wrong = deployment()
+    pod = wrong["spec"]["template"]["spec"]
+    pod["volumes"] = [{"name": "a", "iscsi": {**disk, "initiatorName": ""}}]
+    (found_in_pod,) = texts(wrong)
+    assert found_in_pod.startswith(
+        "spec.template.spec.volumes[name=a].iscsi.initiatorname: "
+    )
+
+
+def test_a_name_of_dns_may_end_with_a_dot() -> None:
+    spec: JSONObject = {"type": "ExternalName", "externalName": "a.b.c."}
+    assert problems("v1", "Service", spec=spec) == []
+    assert len(problems("v1", "Service", spec={**spec, "externalName": "a..b"})) == 1
+
+
+def test_a_service_that_becomes_no_name_of_dns_has_ports() -> None:
+    schema = CATALOG.schema("v1", "Service")
+    old = {"spec": {"type": "ExternalName", "externalName": "a.b"}}
+    new = {"spec": {"type": "LoadBalancer", "externalName": "a.b"}}
+    assert [*map(str, validate_object(new, schema, old=old))] == [
+        "spec.ports: Required value"
+    ]
+
+
+def test_a_file_of_variables_is_in_a_volume_of_the_pod() -> None:
+    # As kube-apiserver 1.36.3 answers it.
+    wrong = deployment()
+    pod = wrong["spec"]["template"]["spec"]
+    pod["volumes"] = [{"name": "data", "configMap": {"name": "a"}}]
+    pod["containers"][0]["env"] = [
+        {
+            "name": name.upper(),
+            "valueFrom": {"fileKeyRef": {"volumeName": name, "path": "p", "key": "K"}},
+        }
+        for name in ("data", "other")
+    ]
+    place = "spec.template.spec.containers[0].env[{}].valueFrom.fileKeyRef.volumeName"
+    wrong_kind = 'Invalid value: "data": referenced volume must be of type emptyDir'
+    assert texts(wrong) == [
+        f"{place.format(0)}: {wrong_kind}",
+        f'{place.format(1)}: Not found: "other"',
+    ]
+    pod["volumes"] = [{"name": name, "emptyDir": {}} for name in ("data", "other")]
+    assert texts(wrong) == []
+
+
 def test_a_handler_validates_where_the_option_is_on() -> None:
     body = msgspec.json.encode(deployment(selector=None))
     options = handler.Options(typed=True, validation=True)

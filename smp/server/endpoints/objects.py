@@ -118,11 +118,7 @@ async def store_new(
     target = call.target.named(_name(new.object))
     try:
         obj = await completed(
-            state,
-            call.target,
-            new.object,
-            is_new=True,
-            is_dry_run=call.options.dry_run,
+            state, call.target, new.object, is_new=True, is_dry_run=call.options.dry_run
         )
     except SmpError as error:
         return error_response(error, target), False

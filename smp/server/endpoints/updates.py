@@ -9,6 +9,7 @@ from typing import TypeAlias
 from starlette.responses import Response
 
 from smp import handler
+from smp._storage.service_addresses import find_outside
 from smp._values.api_objects import metadata_of, set_metadata
 from smp._values.values import JSONObject, as_object, as_text, same
 from smp.errors import SmpError
@@ -37,6 +38,7 @@ from smp.server.endpoints.bodies import content_type_of, read_object, read_patch
 from smp.server.endpoints.call import Call
 from smp.server.endpoints.lists import object_response
 from smp.server.endpoints.objects import store_new, subresource_body
+from smp.server.errors import raise_invalid
 from smp.server.objects import metadata, subresources
 from smp.server.registry.admission import Admitted, admit_change
 from smp.server.registry.allocation import completed
@@ -262,6 +264,8 @@ def _find_pending_write(
     )
     if call.admission is not None:
         call.admission.validate(old, change.object)
+    if call.target.resource.key == ("", "services") and not call.target.subresource:
+        raise_invalid(find_outside(change.object, old, dry_run=call.options.dry_run))
     # An update loses what the version, or the definition as it is now, does not know.
     whole = old
     if call.target.resource.reading_schemas:

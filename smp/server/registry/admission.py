@@ -17,8 +17,9 @@ from smp._storage.events import find_event_violations
 from smp._storage.typed_storage import convert
 from smp._storage.update import put_at_rest
 from smp._storage.warnings import warnings_of
+from smp._storage.workloads import add_tolerations
 from smp._values.api_objects import metadata_of, set_metadata
-from smp._values.values import JSON, JSONObject, as_object
+from smp._values.values import JSON, JSONObject, as_list, as_object
 from smp.custom_resources import (
     describe_unevaluated,
     find_expression_violations,
@@ -117,7 +118,7 @@ def _prepare_for_update(
     the version that is stored does not know it.
     """
     if kind.defined is None:
-        new = _at_rest(new, kind, old)
+        new = _at_rest(new, kind, None if subresource == "finalize" else old)
     new = metadata.prepare_for_update(old, new, kind.resource, subresource)
     return new if kind.defined is None else _at_rest(new, kind, old)
 
@@ -172,6 +173,8 @@ def _add_server_state(
         return Admitted(_set_namespace_state(old, new))
     if resource.key == DAEMON_SETS and old:
         return Admitted(count_templates(old, new))
+    if resource.key == ("", "pods") and old:  # tolerations count as the spec
+        return Admitted(add_tolerations(new))
     if resource.key != CRDS:
         return Admitted(new)
     # Before the state: reading validates the definition, and raises InvalidError.
@@ -199,10 +202,11 @@ def _set_namespace_state(old: JSONObject, new: JSONObject) -> JSONObject:
     the server deletes the namespace then.
     """
     # The label cannot be changed (Kubernetes documentation: "Automatic labelling").
-    labels = as_object(metadata_of(new).get("labels"))
+    spec, labels = as_object(new.get("spec")), as_object(metadata_of(new).get("labels"))
     labels = {**labels, _NAME_LABEL: metadata_of(new).get("name")}
-    finalizers = as_object(old.get("spec")).get("finalizers", ["kubernetes"])
-    spec: JSONObject = {**as_object(new.get("spec")), "finalizers": finalizers}
+    finalizers = as_list(spec.get("finalizers"))
+    if not old and "kubernetes" not in finalizers:  # Go: namespaceStrategy
+        spec = {**spec, "finalizers": [*finalizers, "kubernetes"]}
     # The phase changes by deletion only.
     status: JSON = old.get("status") or {"phase": "Active"}
     return {**set_metadata(new, labels=labels), "spec": spec, "status": status}

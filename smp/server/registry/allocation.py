@@ -47,9 +47,7 @@ async def completed(
             return obj
         case ("", "services"):
             if is_new:
-                raise_invalid(service_addresses.find_unserved(obj))
-            if is_new and not is_dry_run:
-                raise_invalid(service_addresses.find_closed(obj))
+                raise_invalid(service_addresses.find_outside(obj, dry_run=is_dry_run))
             return await _service(state, target, obj)
         case ("", "pods") if is_new:
             raise_invalid(workloads.find_unmade(obj))
@@ -59,8 +57,6 @@ async def completed(
                 raise ForbiddenError(problem)
             obj = workloads.add_gated_condition(obj, state.admission_context().now)
             return workloads.set_quality(workloads.add_tolerations(obj))
-        case ("", "pods"):
-            return workloads.add_tolerations(obj)
         case ("batch", "jobs") if is_new:
             return workloads.set_selector(obj)
         case ("", "nodes") if is_new:
