@@ -369,12 +369,7 @@ class _ListReading:
     """A list of a cluster while it is read: of what manifests name, or of all."""
 
     def __init__(
-        self,
-        origin: _ListOrigin,
-        place: _Place,
-        wanted: _WantedNames,
-        *,
-        extra: bool,
+        self, origin: _ListOrigin, place: _Place, wanted: _WantedNames, *, extra: bool
     ) -> None:
         self._origin = origin
         self._place = place

@@ -76,12 +76,7 @@ class Increment:
 
     @classmethod
     def begin(
-        cls,
-        path: str,
-        known: KnownRun,
-        notices: RunNotices,
-        *,
-        reads_all: bool,
+        cls, path: str, known: KnownRun, notices: RunNotices, *, reads_all: bool
     ) -> Increment | None:
         """Begin with the state of a file; a run goes on without one that is broken.
 

@@ -144,11 +144,7 @@ class DriftSides(msgspec.Struct, frozen=True):
 class FleetReader:
     """Reads both sides into the parts of a worker."""
 
-    def __init__(
-        self,
-        run: DriftRun,
-        workers: WorkerPool[DriftWorker],
-    ) -> None:
+    def __init__(self, run: DriftRun, workers: WorkerPool[DriftWorker]) -> None:
         self._run = run
         self._inputs = run.inputs
         self._gaps = run.gaps

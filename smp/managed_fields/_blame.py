@@ -186,11 +186,7 @@ class _Walk:
             self.absent.append(AbsentField(Path(steps), owners))
 
     def _value(
-        self,
-        path: Path,
-        value: JSON,
-        owning: _Owning,
-        whole: tuple[Owner, ...],
+        self, path: Path, value: JSON, owning: _Owning, whole: tuple[Owner, ...]
     ) -> None:
         if owning.owners:
             owners = tuple(owning.owners)

@@ -71,11 +71,7 @@ _ALL_OWNED: Final = _Unowned(EMPTY, EMPTY)
 
 
 def _collect_beyond(
-    value: JSONObject,
-    zero: JSONObject,
-    shape: Shape,
-    unowned: _Unowned,
-    levels: int,
+    value: JSONObject, zero: JSONObject, shape: Shape, unowned: _Unowned, levels: int
 ) -> JSONObject:
     """Return what is owned below an object that is not owned as a whole.
 

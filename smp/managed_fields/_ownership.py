@@ -64,11 +64,7 @@ class Changes:
     )
 
     def __init__(
-        self,
-        old: JSONObject,
-        new: JSONObject,
-        schema: Schema,
-        write: Write,
+        self, old: JSONObject, new: JSONObject, schema: Schema, write: Write
     ) -> None:
         self._old = old
         self._new = new
