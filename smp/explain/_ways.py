@@ -85,11 +85,12 @@ class Ways:
     def _apply(self, inputs: ApplyInputs) -> JSONObject | None:
         """Return what kubectl apply leads to; None where it is refused or falls short.
 
-        An edited input may be refused: it sets two members of a union.
+        An edited input may be refused: it sets two members of a union. What is nested
+        deeply has been applied before, but the stack may have no room for it down here.
         """
         try:
             result = apply_inputs(inputs, self.schema, self._options)
-        except SmpError:
+        except (SmpError, RecursionError):
             return None
         return None if result.unmet or result.violations else result.object
 

@@ -421,3 +421,15 @@ def test_only_the_causes_that_are_wanted_are_explained() -> None:
 
         some = explain_apply(last, manifest, live, schema, shows=is_wanted)
         assert some == tuple(cause for cause in every if cause.code == code)
+
+
+def test_a_cause_far_down_is_found_where_there_is_no_room_to_try_a_remedy() -> None:
+    node: JSONObject = {"fields": {"v": "string", "m": "#Node"}}
+    schema = smp.Schema.inline(node, {"Node": node})
+    versions: list[JSONObject] = [{"v": "1"}, {"v": "2"}, {"v": "3"}]
+    # An apply of the whole object takes four frames for each level.
+    for _ in range(205):
+        versions = [{"m": version} for version in versions]
+    last, manifest, live = versions
+    causes = explain_apply(last, manifest, live, schema)
+    assert [cause.code for cause in causes] == ["overwritten"]
