@@ -46,9 +46,12 @@ class SmpError(Exception):
     ``code`` is stable and kebab-case; ``path`` is the place in the document;
     ``advice`` is a sentence on what would help, and ``option`` the option of the
     library that would; ``status`` is the HTTP status that a server should answer.
+    Errors that ``depend_on_order`` may be others, or say it otherwise, where members
+    are in another order.
     """
 
     default_code: ClassVar[str] = "error"
+    depend_on_order: ClassVar[bool] = True
     status: int = 400
 
     def __init__(

@@ -48,7 +48,8 @@ def over_json(
 
     ``deciding`` are those of them whose order of members decides which of several
     errors is raised, and how it prints a value. The operation that fails is done again
-    with these sorted, so that the error is the same for any order.
+    with these sorted, so that the error is the same for any order; not for an error
+    that no order changes.
     """
 
     def decorate(operation: Callable[P, R]) -> Callable[P, R]:
@@ -60,7 +61,9 @@ def over_json(
             except RecursionError:
                 raise too_deep(what) from None
             except SmpError as error:
-                arguments = _arguments(operation, args, kwargs) if deciding else None
+                arguments = None
+                if deciding and error.depend_on_order:
+                    arguments = _arguments(operation, args, kwargs)
                 if arguments is None:
                     raise
                 first = _find_first_error(operation, arguments, deciding, error)

@@ -64,6 +64,7 @@ class ApplyConflictError(SmpError):
     """
 
     default_code = "apply-conflict"
+    depend_on_order = False
     status: int = 409
 
     def __init__(self, conflicts: tuple[ApplyConflict, ...]) -> None:

@@ -8,8 +8,9 @@ import pytest
 
 import smp
 from smp._values.last_applied import LAST_APPLIED
+from smp._values.plain import over_json
 from smp._values.values import JSON, JSONObject, as_object
-from smp.managed_fields import Step, owners, simulate
+from smp.managed_fields import ApplyConflict, Step, owners, simulate
 from smp.paths import Path
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -74,6 +75,20 @@ def test_what_another_manager_owns_is_a_conflict_unless_it_is_forced() -> None:
     assert forced.object["data"] == {"a": "2"}
     owned = [owner.manager for owner in smp.managed_fields.owners(forced.object)]
     assert owned == ["second"]
+
+
+def test_conflicts_are_not_looked_for_again_in_another_order() -> None:
+    conflict = ApplyConflict("b", "Apply", "v1", "", "", Path(("data", "a")))
+    runs: list[JSON] = []
+
+    @over_json("the object", "applied", deciding=("applied",))
+    def apply(applied: JSON) -> None:
+        runs.append(applied)
+        raise smp.ApplyConflictError((conflict,))
+
+    with pytest.raises(smp.ApplyConflictError):
+        apply({"b": 1, "a": 2})
+    assert runs == [{"b": 1, "a": 2}]
 
 
 def test_what_the_manager_no_longer_applies_is_removed() -> None:
