@@ -66,6 +66,11 @@ VIOLATIONS: Final[Mapping[str, Meaning]] = {
         "correct the name, or add what it names",
         f"{_FIELD}, NotFound",
     ),
+    "other-version": Meaning(
+        "the configuration has the resourceVersion of another state of the object",
+        "remove metadata.resourceVersion, or begin with the object as it is now",
+        "Go: k8s.io/apiserver, pkg/registry/generic/registry, Store.Update (409)",
+    ),
     "required-value": Meaning(
         "a field is missing or empty that must be set",
         "set the field",

@@ -49,6 +49,8 @@ from smp._values.values import (
     JSONObject,
     as_list,
     as_object,
+    same,
+    show,
 )
 from smp.errors import ApplyWarning, UnionError
 from smp.paths import Path, sort_by_path
@@ -134,6 +136,11 @@ _APPLY: Final = {
     for name in PROFILES
 }
 _ADMISSION: Final = "admissionregistration.k8s.io"
+# Go: k8s.io/apiserver, pkg/registry/generic/registry, OptimisticLockErrorMsg.
+_MODIFIED: Final = (
+    "the object has been modified; please apply your changes to the latest version and"
+    " try again"
+)
 _DEFINITION: Final = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 _ENUMS: Final = Interests(ENUM_INTEREST)
 
@@ -337,6 +344,32 @@ def predict_refusals(
         for violation in find_violations(None, before, schema):
             unique.pop((violation.code, str(violation.path)), None)
     return (*unique.values(), *undecided)
+
+
+def find_other_identity(old: JSONObject, new: JSONObject) -> tuple[Violation, ...]:
+    """Return that an update is of another object, or of another state of this one.
+
+    What one of the two lacks is not compared: a manifest has no uid, and 0 is no
+    version. Go: ValidateObjectMetaAccessorUpdate; registry.Store.Update.
+    """
+    before, after = as_object(old.get("metadata")), as_object(new.get("metadata"))
+    found: list[Violation] = []
+    for name in ("uid", "resourceVersion"):
+        value, former = after.get(name), before.get(name)
+        if value in (None, "", "0") or former in (None, "") or same(value, former):
+            continue
+        path, said = Path(("metadata", name)), f"Invalid value: {show(value)}: "
+        if name == "uid":
+            said += "field is immutable"
+            found.append(
+                Violation("field-immutable", path, "FieldValueInvalid", said, value)
+            )
+        else:
+            said += _MODIFIED
+            found.append(
+                Violation("other-version", path, "FieldValueInvalid", said, value)
+            )
+    return tuple(found)
 
 
 def normalize_before_defaults(

@@ -21,6 +21,7 @@ MAX_ANNOTATIONS: Final = 256 * 1024
 
 Rule: TypeAlias = Callable[[str], str]
 
+_LONGEST_LABEL: Final = 63
 _LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 
 
@@ -52,15 +53,24 @@ subdomain: Final[Rule] = _make_rule(
     "characters, '-' or '.', and must start and end with an alphanumeric character",
     "example.com",
 )
-# Names that are one part of a host name (Go: content.IsDNS1123Label).
-label: Final[Rule] = _make_rule(
+_plain_label: Final[Rule] = _make_rule(
     _LABEL,
-    63,
+    _LONGEST_LABEL,
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters "
     "or '-', and must start and end with an alphanumeric character",
     "my-name",
     "123-abc",
 )
+
+
+def label(text: str) -> str:
+    """Check a name that is one part of a host name (Go: content.IsDNS1123Label)."""
+    problem = _plain_label(text)
+    if problem and len(text) <= _LONGEST_LABEL and not subdomain(text):
+        return "must not contain dots"
+    return problem
+
+
 # The older rule, of DNS servers that refuse a digit first (Go: IsDNS1035Label).
 rfc1035_label: Final[Rule] = _make_rule(
     r"[a-z]([-a-z0-9]*[a-z0-9])?",

@@ -14,6 +14,7 @@ from smp._storage.update import (
     UpdateRequest,
     as_stored,
     asks_for_anything,
+    find_other_identity,
     normalize_update,
     put_at_rest,
 )
@@ -186,7 +187,10 @@ class Apply(ABC):
         if self._options.defaults:
             obj = self._predict_stored(kept)
         # In the order of servers: an update first has to lead to a valid object.
-        immutable = find_changed_immutable_fields(live, kept, self._schema)
+        immutable = (
+            *find_other_identity(live, kept),
+            *find_changed_immutable_fields(live, kept, self._schema),
+        )
         warnings = self._warnings
         if self._options.unknown_fields == "merge":
             warnings.extend(self._unknown_warnings(merged))

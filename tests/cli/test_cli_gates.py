@@ -54,7 +54,7 @@ REFUSED: Final[dict[str, tuple[dict[str, Any], str]]] = {
     "no selector": (deployment(selector=None), "Required value"),
     "a name": (config_map(name="BAD_NAME"), "a lowercase RFC 1123 subdomain"),
     "a prefix": (config_map(generateName="BAD-"), "a lowercase RFC 1123 subdomain"),
-    "a namespace": (config_map(name="a", namespace="a.b"), "RFC 1123 label"),
+    "a namespace": (config_map(name="a", namespace="a.b"), "must not contain dots"),
     "no name": (config_map(), "name or generateName is required"),
 }
 ACCEPTED: Final = (

@@ -552,3 +552,40 @@ def test_a_server_side_apply_tells_of_a_status_that_the_server_drops() -> None:
         if not as_object(kept).items() <= stored_status.items() or found != codes:
             failures.append((kind, status, stored_status, found))
     assert not failures
+
+
+def test_another_uid_or_version_is_refused() -> None:
+    # As kube-apiserver 1.36.3 answers it: 409 for the version, 422 for the uid.
+    schema = smp.kubernetes("1.36").schema("v1", "ConfigMap")
+    metadata = {"name": "a", "resourceVersion": "5", "uid": "b"}
+    live = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+
+    def refused(**changed: str | None) -> list[str]:
+        manifest = {**live, "metadata": {"name": "a", **changed}, "data": {"k": "v"}}
+        result = smp.three_way_apply(None, manifest, live, schema)
+        return [f"{each.code} {each.path}" for each in result.violations]
+
+    assert refused(resourceVersion="4", uid="c") == [
+        "field-immutable metadata.uid",
+        "other-version metadata.resourceVersion",
+    ]
+    assert refused(resourceVersion="5", uid="b") == []
+    assert refused(resourceVersion="") == []
+    assert refused(resourceVersion="0") == []
+    assert refused(resourceVersion=None) == []
+
+
+def test_an_apply_leaves_the_finalizers_of_a_namespace() -> None:
+    # As kube-apiserver 1.36.3 answers it: only the subresource finalize changes them.
+    schema = smp.kubernetes("1.36").schema("v1", "Namespace")
+    metadata = {"name": "a"}
+    live = {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": metadata,
+        "spec": {"finalizers": ["kubernetes"]},
+    }
+    manifest = {**live, "spec": {"finalizers": ["kubernetes", "example.com/b"]}}
+    result = smp.three_way_apply(None, manifest, live, schema, defaults=True)
+    assert result.object["spec"] == live["spec"]
+    assert [*map(str, result.unmet)] == ["spec.finalizers"]
