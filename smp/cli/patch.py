@@ -84,7 +84,10 @@ def run_patch(settings: PatchSettings) -> int:
     elif settings.patch_file is not None and settings.text is None:
         patch = inputs.document(settings.patch_file)
     else:
-        raise UsageError("give the patch either in --patch-file or in --patch")
+        raise UsageError(
+            "give the patch either in --patch-file or in --patch: smp patch FILE"
+            " --patch-file PATCH"
+        )
 
     if settings.merge_keys and settings.patch_type != "strategic":
         raise UsageError(f"--merge-key says nothing to --type {settings.patch_type}")

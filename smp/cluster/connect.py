@@ -188,7 +188,13 @@ def _unreadable(
         named = f"{kubeconfig}: " if kubeconfig else ""
         return ConfigurationError(f"{named}{error}", hint=hint)
     reason = str(error) or type(error).__name__
-    return ConfigurationError(f"cannot read the configuration of kubectl: {reason}")
+    if isinstance(error, (AttributeError, TypeError)):
+        # The client takes for granted what the file says of its own structure.
+        reason = "it is no configuration of kubectl (kind: Config)"
+    named = f" {kubeconfig}" if kubeconfig else ""
+    return ConfigurationError(
+        f"cannot read the configuration of kubectl{named}: {reason}"
+    )
 
 
 def _module(name: str) -> Any:

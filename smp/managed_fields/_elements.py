@@ -19,7 +19,7 @@ from typing import Final, TypeAlias
 
 from smp._values import codec
 from smp._values.text_cache import TextCache
-from smp._values.values import JSON, LONGEST_NUMBER, type_name
+from smp._values.values import JSON, LONGEST_NUMBER, number_text, type_name
 from smp.errors import DocumentError, ObjectError, SmpError
 from smp.paths import Element, KeyedElement, Path, SetElement, Step
 
@@ -246,7 +246,7 @@ def _value_text(value: JSON) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
-        return str(value)
+        return number_text(value)
     if isinstance(value, float):
         return _double_text(value)
     if isinstance(value, list):

@@ -362,6 +362,11 @@ def not_reserved(text: str) -> str:
     return "must not start with '..'" if is_reserved else ""
 
 
+def _count_bytes(text: str) -> int:
+    # Half a surrogate pair has no bytes that a server would read.
+    return len(text.encode(errors="surrogatepass"))
+
+
 def windows_user(text: str) -> str:
     """Check a user of Windows (Go: validateWindowsSecurityContextOptions)."""
     parts = text.split("\\")
@@ -374,7 +379,7 @@ def windows_user(text: str) -> str:
         problem = "runAsUserName cannot contain control characters"
     elif len(parts) > _MOST_PARTS_OF_USERS:
         problem = "runAsUserName cannot contain more than one backslash"
-    elif len(parts) > 1 and len(domain.encode()) > _LONGEST_WINDOWS_DOMAIN:
+    elif len(parts) > 1 and _count_bytes(domain) > _LONGEST_WINDOWS_DOMAIN:
         problem = f"{of_domain} length must be under 256 characters"
     elif len(parts) > 1 and not (
         _NET_BIOS.fullmatch(domain) or not names.subdomain(domain.lower())
@@ -382,7 +387,7 @@ def windows_user(text: str) -> str:
         problem = f"{of_domain} doesn't match the NetBios nor the DNS format"
     elif not user:
         problem = f"{of_user} cannot be empty"
-    elif len(user.encode()) > _LONGEST_WINDOWS_USER:
+    elif _count_bytes(user) > _LONGEST_WINDOWS_USER:
         problem = f"{of_user} length must not be longer than 104 characters"
     elif not user.strip(". "):
         problem = f"{of_user} cannot contain only periods or spaces"

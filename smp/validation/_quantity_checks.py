@@ -245,7 +245,8 @@ def check_size(judged: Judged) -> None:
     size = 0
     for name in row.values:
         for text in as_object(judged.obj.get(name)).values():
-            size += len(as_text(text).encode())
+            # No server gets half a surrogate pair, but a caller may have one.
+            size += len(as_text(text).encode(errors="surrogatepass"))
     for text in as_object(judged.obj.get(row.key)).values():
         encoded = as_text(text)
         size += len(encoded) * 3 // 4 - encoded.count("=")

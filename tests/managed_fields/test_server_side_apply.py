@@ -296,3 +296,13 @@ def test_a_service_account_stores_the_names_of_secrets_only() -> None:
     assert updated is not None
     for obj in (applied, updated):
         assert obj["secrets"] == [{"name": "a"}, {"name": "b"}]
+
+
+def test_an_integer_that_python_does_not_print_is_refused() -> None:
+    # Python refuses to write more than 4,300 digits in decimals.
+    applied = config_map()
+    metadata: JSONObject = {"name": "web", "finalizers": [10**5000]}
+    with pytest.raises(smp.SmpError):
+        smp.server_side_apply(
+            config_map(), {**applied, "metadata": metadata}, SCHEMA, manager="first"
+        )

@@ -201,6 +201,15 @@ def test_values_are_at_most_a_mebibyte_in_all() -> None:
     ]
 
 
+def test_half_a_surrogate_pair_is_judged() -> None:
+    # A loader of JSON makes it of an escape, and Python cannot encode it.
+    assert problems("v1", "ConfigMap", data={"k": "\ud800"}) == []
+    wrong = deployment()
+    options: JSONObject = {"runAsUserName": "a\\\ud800"}
+    wrong["spec"]["template"]["spec"]["securityContext"] = {"windowsOptions": options}
+    assert all("\ud800" in text or "windows" in text for text in texts(wrong))
+
+
 def test_rules_for_scaling_have_policies() -> None:
     # As kube-apiserver 1.36.3 answers it.
     target: JSONObject = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a"}
