@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 import unittest
+import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
@@ -636,6 +637,8 @@ def test_nothing_is_left_behind(
 ) -> None:
     # Other tests of this machine have temporary directories, too.
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with warnings.catch_warnings(action="ignore", category=ResourceWarning):
+        gc.collect()  # connections that they did not close
     use_a_server()  # what stays for good: caches of modules
     before = left_behind()
     for _ in range(starts):
