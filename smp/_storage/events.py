@@ -25,16 +25,16 @@ def find_event_violations(
 
     ``strict`` is a write through events.k8s.io.
     """
-    yield from _legacy(event)
+    yield from _check_namespace(event)
     if not strict:
         return
     if old is None or not same(event.get("series"), old.get("series")):
-        yield from _series(as_object(event.get("series")), has="series" in event)
+        yield from _check_series(as_object(event.get("series")), has="series" in event)
     if old is None:
-        yield from _new(event)
+        yield from _check_new(event)
 
 
-def _legacy(event: JSONObject) -> Iterator[Violation]:
+def _check_namespace(event: JSONObject) -> Iterator[Violation]:
     involved = as_object(event.get("involvedObject")).get("namespace", "")
     namespace = as_object(event["metadata"]).get("namespace", "")
     if event.get("eventTime") is None:
@@ -46,7 +46,7 @@ def _legacy(event: JSONObject) -> Iterator[Violation]:
         yield invalid(path, involved, "does not match event.namespace")
 
 
-def _new(event: JSONObject) -> Iterator[Violation]:
+def _check_new(event: JSONObject) -> Iterator[Violation]:
     if event.get("eventTime") is None:
         yield require(Path(("eventTime",)))
     if event.get("type") not in ("Normal", "Warning"):
@@ -57,7 +57,7 @@ def _new(event: JSONObject) -> Iterator[Violation]:
             yield invalid(Path((name,)), "", "needs to be unset")
 
 
-def _series(series: JSONObject, *, has: bool) -> Iterator[Violation]:
+def _check_series(series: JSONObject, *, has: bool) -> Iterator[Violation]:
     if not has:
         return
     count = series.get("count", 0)

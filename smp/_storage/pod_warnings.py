@@ -78,15 +78,15 @@ def warnings_of_pod(pod: JSONObject, above: str = "") -> Iterator[str]:
     """Yield the warnings for a Pod, or for the template at the path ``above``."""
     spec, path = as_object(pod.get("spec")), f"{above}spec"
     annotations = as_object(value_at(pod, ("metadata", "annotations")))
-    yield from _of_node_labels(spec, path)
-    yield from _of_constraints(spec, path)
+    yield from _check_node_labels(spec, path)
+    yield from _check_constraints(spec, path)
     for key, problem in _ANNOTATIONS.items():
         if key in annotations:
             yield f"{above}metadata.annotations[{key}]: {problem}"
-    yield from _of_volumes(spec, path)
-    yield from _of_repeated(spec.get("hostAliases"), "ip", f"{path}.hostAliases")
+    yield from _check_volumes(spec, path)
+    yield from _check_repeated(spec.get("hostAliases"), "ip", f"{path}.hostAliases")
     secrets = f"{path}.imagePullSecrets"
-    yield from _of_repeated(spec.get("imagePullSecrets"), "name", secrets)
+    yield from _check_repeated(spec.get("imagePullSecrets"), "name", secrets)
     for index, secret in enumerate(objects_in(spec.get("imagePullSecrets"))):
         if not secret.get("name"):
             yield f'{secrets}[{index}].name: invalid empty name ""'
@@ -104,17 +104,17 @@ def warnings_of_pod(pod: JSONObject, above: str = "") -> Iterator[str]:
             for kind in ("limits", "requests"):
                 amounts = value_at(container, ("resources", kind))
                 yield from fractions_in(amounts, (name,), f"{place}.resources.{kind}")
-        yield from _of_variables(container, f"{place}.env")
+        yield from _check_variables(container, f"{place}.env")
     ports = [*_ports(spec, path)]
-    yield from _of_ports(ports)
-    yield from _of_port_names(ports)
+    yield from _check_ports(ports)
+    yield from _check_port_names(ports)
     grace = spec.get("terminationGracePeriodSeconds")
     if isinstance(grace, int) and grace < 0:
         yield (
             f"{path}.terminationGracePeriodSeconds: must be >= 0; negative values are"
             " invalid and will be treated as 1"
         )
-    yield from _of_affinity(spec, path)
+    yield from _check_affinity(spec, path)
 
 
 def fractions_in(amounts: JSON, resources: tuple[str, ...], path: str) -> Iterator[str]:
@@ -128,13 +128,13 @@ def fractions_in(amounts: JSON, resources: tuple[str, ...], path: str) -> Iterat
             )
 
 
-def of_node_terms(terms: JSON, path: str) -> Iterator[str]:
+def check_node_terms(terms: JSON, path: str) -> Iterator[str]:
     """Yield the warnings for the terms of a node selector."""
     for index, term in enumerate(objects_in(terms)):
-        yield from _of_node_term(term, f"{path}[{index}]")
+        yield from _check_node_term(term, f"{path}[{index}]")
 
 
-def _of_node_term(
+def _check_node_term(
     term: JSONObject, path: str, *, checks_values: bool = False
 ) -> Iterator[str]:
     """Yield the warnings of Go's GetWarningsForNodeSelectorTerm."""
@@ -149,21 +149,21 @@ def _of_node_term(
                 yield f"{place}.values[{at}]: {as_text(value)} is invalid, {problem}"
 
 
-def _of_node_labels(spec: JSONObject, path: str) -> Iterator[str]:
+def _check_node_labels(spec: JSONObject, path: str) -> Iterator[str]:
     for key in sorted(as_object(spec.get("nodeSelector"))):
         if key in NODE_LABELS:
             yield f"{path}.nodeSelector[{key}]: {NODE_LABELS[key]}"
     affinity = as_object(value_at(spec, ("affinity", "nodeAffinity")))
     place = f"{path}.affinity.nodeAffinity"
     terms = value_at(affinity, (_REQUIRED, "nodeSelectorTerms"))
-    yield from of_node_terms(terms, f"{place}.{_REQUIRED}.nodeSelectorTerms")
+    yield from check_node_terms(terms, f"{place}.{_REQUIRED}.nodeSelectorTerms")
     for index, preferred in enumerate(objects_in(affinity.get(_PREFERRED))):
         where = f"{place}.{_PREFERRED}[{index}].preference"
         term = as_object(preferred.get("preference"))
-        yield from _of_node_term(term, where, checks_values=True)
+        yield from _check_node_term(term, where, checks_values=True)
 
 
-def _of_constraints(spec: JSONObject, path: str) -> Iterator[str]:
+def _check_constraints(spec: JSONObject, path: str) -> Iterator[str]:
     constraints = objects_in(spec.get("topologySpreadConstraints"))
     for index, constraint in enumerate(constraints):
         place = f"{path}.topologySpreadConstraints[{index}]"
@@ -174,7 +174,7 @@ def _of_constraints(spec: JSONObject, path: str) -> Iterator[str]:
             yield _NULL_SELECTOR.format(f"{place}.labelSelector")
 
 
-def _of_volumes(spec: JSONObject, path: str) -> Iterator[str]:
+def _check_volumes(spec: JSONObject, path: str) -> Iterator[str]:
     for index, volume in enumerate(objects_in(spec.get("volumes"))):
         place = f"{path}.volumes[{index}]"
         for name, problem in DEPRECATED_VOLUMES.items():
@@ -182,17 +182,17 @@ def _of_volumes(spec: JSONObject, path: str) -> Iterator[str]:
                 yield f"{place}.{name}: {problem}"
         claim = value_at(volume, ("ephemeral", "volumeClaimTemplate", "spec"))
         where = f"{place}.ephemeral.volumeClaimTemplate.spec"
-        yield from of_claim(as_object(claim), where)
+        yield from check_claim(as_object(claim), where)
 
 
-def of_claim(spec: JSONObject, path: str) -> Iterator[str]:
+def check_claim(spec: JSONObject, path: str) -> Iterator[str]:
     """Yield the warnings of Go's GetWarningsForPersistentVolumeClaimSpec."""
     for kind in ("requests", "limits"):
         amounts = value_at(spec, ("resources", kind))
         yield from fractions_in(amounts, ("storage",), f"{path}.resources.{kind}")
 
 
-def _of_repeated(listed: JSON, field: str, path: str) -> Iterator[str]:
+def _check_repeated(listed: JSON, field: str, path: str) -> Iterator[str]:
     """Yield a warning for each element whose field an element before it has."""
     seen: set[str] = set()
     for index, element in enumerate(objects_in(listed)):
@@ -208,7 +208,7 @@ def _containers(spec: JSONObject, path: str) -> Iterator[tuple[JSONObject, str]]
             yield container, f"{path}.{field}[{index}]"
 
 
-def _of_variables(container: JSONObject, path: str) -> Iterator[str]:
+def _check_variables(container: JSONObject, path: str) -> Iterator[str]:
     """Yield a warning for each variable that hides one before it, and has it not."""
     seen: set[str] = set()
     for index, variable in enumerate(objects_in(container.get("env"))):
@@ -236,7 +236,7 @@ def _ports(spec: JSONObject, path: str) -> Iterator[_Port]:
             )
 
 
-def _of_ports(ports: list[_Port]) -> Iterator[str]:
+def _check_ports(ports: list[_Port]) -> Iterator[str]:
     """Yield the warnings for ports that have the number and protocol of another."""
     before: dict[tuple[JSON, str], list[_Port]] = {}
     for port in ports:
@@ -265,7 +265,7 @@ def _relate(port: _Port, other: _Port) -> str:
     return "dangerously ambiguous" if same_port and is_one_open else ""
 
 
-def _of_port_names(ports: list[_Port]) -> Iterator[str]:
+def _check_port_names(ports: list[_Port]) -> Iterator[str]:
     places: dict[str, str] = {}
     for port in ports:
         first = places.setdefault(port.name, port.place)
@@ -276,18 +276,18 @@ def _of_port_names(ports: list[_Port]) -> Iterator[str]:
             )
 
 
-def _of_affinity(spec: JSONObject, path: str) -> Iterator[str]:
+def _check_affinity(spec: JSONObject, path: str) -> Iterator[str]:
     affinity = as_object(spec.get("affinity"))
     for kind in _AFFINITIES:
         terms = as_object(affinity.get(kind))
         where = f"{path}.affinity.{kind}"
         for index, term in enumerate(objects_in(terms.get(_REQUIRED))):
-            yield from _of_term(term, f"{where}.{_REQUIRED}[{index}]")
+            yield from _check_affinity_term(term, f"{where}.{_REQUIRED}[{index}]")
         for index, weighted in enumerate(objects_in(terms.get(_PREFERRED))):
             place = f"{where}.{_PREFERRED}[{index}].podAffinityTerm"
-            yield from _of_term(weighted.get("podAffinityTerm"), place)
+            yield from _check_affinity_term(weighted.get("podAffinityTerm"), place)
 
 
-def _of_term(term: JSON, path: str) -> Iterator[str]:
+def _check_affinity_term(term: JSON, path: str) -> Iterator[str]:
     if as_object(term).get("labelSelector") is None:
         yield _NULL_SELECTOR.format(f"{path}.labelSelector")

@@ -12,8 +12,8 @@ from typing import Final
 from smp._storage.pod_warnings import (
     DEPRECATED_VOLUMES,
     NODE_LABELS,
-    of_claim,
-    of_node_terms,
+    check_claim,
+    check_node_terms,
     warnings_of_pod,
 )
 from smp._values.fields import objects_in, value_at
@@ -71,22 +71,22 @@ def warnings_of(
     empty for the newest one.
     """
     if kind == ("", "Service"):
-        return tuple(_of_service(new, version))
+        return tuple(_check_service(new, version))
     if kind == ("storage.k8s.io", "CSIDriver"):
-        return tuple(_of_driver(as_object(new.get("spec")), old or {}))
+        return tuple(_check_driver(as_object(new.get("spec")), old or {}))
     if kind == ("networking.k8s.io", "Ingress"):
-        return () if old else tuple(_of_ingress(new))
+        return () if old else tuple(_check_ingress(new))
     if kind == ("discovery.k8s.io", "EndpointSlice"):
         is_name = old is None and new.get("addressType") == "FQDN"
         return ("spec.addressType: FQDN endpoints are deprecated",) if is_name else ()
     if kind in _ALWAYS:
         return tuple(_ALWAYS[kind](new))
     if kind in _PODS:
-        return tuple(_of_workload(old, new, kind))
+        return tuple(_check_workload(old, new, kind))
     return ()
 
 
-def _of_workload(
+def _check_workload(
     old: JSONObject | None, new: JSONObject, kind: tuple[str, str]
 ) -> Iterator[str]:
     """Yield the warnings for a Pod, or for what makes Pods from a template."""
@@ -114,13 +114,13 @@ def _of_workload(
             " more details"
         )
     if kind == ("apps", "StatefulSet"):
-        yield from _of_stateful_set(as_object(new.get("spec")), is_new=old is None)
+        yield from _check_stateful_set(as_object(new.get("spec")), is_new=old is None)
 
 
-def _of_stateful_set(spec: JSONObject, *, is_new: bool) -> Iterator[str]:
+def _check_stateful_set(spec: JSONObject, *, is_new: bool) -> Iterator[str]:
     for index, claim in enumerate(objects_in(spec.get("volumeClaimTemplates"))):
         place = f"spec.volumeClaimTemplates[{index}]{'' if is_new else '.Spec'}"
-        yield from of_claim(as_object(claim.get("spec")), place)
+        yield from check_claim(as_object(claim.get("spec")), place)
     limit = spec.get("revisionHistoryLimit")
     if isinstance(limit, int) and limit < 0:
         yield (
@@ -129,7 +129,7 @@ def _of_stateful_set(spec: JSONObject, *, is_new: bool) -> Iterator[str]:
         )
 
 
-def _of_driver(spec: JSONObject, old: JSONObject) -> Iterator[str]:
+def _check_driver(spec: JSONObject, old: JSONObject) -> Iterator[str]:
     """Yield the warning of Go's csiDriverStrategy."""
     former = as_object(old.get("spec")).get("tokenRequests")
     is_new = not same(former, spec.get("tokenRequests"))
@@ -142,7 +142,7 @@ def _of_driver(spec: JSONObject, old: JSONObject) -> Iterator[str]:
         )
 
 
-def _of_service(service: JSONObject, version: str) -> Iterator[str]:
+def _check_service(service: JSONObject, version: str) -> Iterator[str]:
     spec = as_object(service.get("spec"))
     if _HINTS in as_object(value_at(service, ("metadata", "annotations"))):
         yield (
@@ -176,7 +176,7 @@ def _of_service(service: JSONObject, version: str) -> Iterator[str]:
         )
 
 
-def _of_ingress(ingress: JSONObject) -> Iterator[str]:
+def _check_ingress(ingress: JSONObject) -> Iterator[str]:
     annotations = as_object(value_at(ingress, ("metadata", "annotations")))
     named = value_at(ingress, ("spec", "ingressClassName"))
     if _INGRESS_CLASS in annotations and named is None:
@@ -186,7 +186,7 @@ def _of_ingress(ingress: JSONObject) -> Iterator[str]:
         )
 
 
-def _of_persistent_volume(volume: JSONObject) -> Iterator[str]:
+def _check_persistent_volume(volume: JSONObject) -> Iterator[str]:
     spec = as_object(volume.get("spec"))
     annotations = as_object(value_at(volume, ("metadata", "annotations")))
     for key, problem in ((_STORAGE_CLASS, _OF_CLASS), (_MOUNT_OPTIONS, _OF_OPTIONS)):
@@ -199,20 +199,20 @@ def _of_persistent_volume(volume: JSONObject) -> Iterator[str]:
             " provisioning."
         )
     place = ("nodeAffinity", "required", "nodeSelectorTerms")
-    yield from of_node_terms(value_at(spec, place), f"spec.{'.'.join(place)}")
+    yield from check_node_terms(value_at(spec, place), f"spec.{'.'.join(place)}")
     for name, problem in DEPRECATED_VOLUMES.items():
         if spec.get(name) is not None and name not in ("flocker", "quobyte"):
             yield f"spec.{name}: {problem}"
 
 
-def _of_persistent_claim(claim: JSONObject) -> Iterator[str]:
+def _check_persistent_claim(claim: JSONObject) -> Iterator[str]:
     annotations = as_object(value_at(claim, ("metadata", "annotations")))
     if _STORAGE_CLASS in annotations:
         yield f"metadata.annotations[{_STORAGE_CLASS}]: {_OF_CLASS}"
-    yield from of_claim(as_object(claim.get("spec")), "spec")
+    yield from check_claim(as_object(claim.get("spec")), "spec")
 
 
-def _of_storage_class(storage: JSONObject) -> Iterator[str]:
+def _check_storage_class(storage: JSONObject) -> Iterator[str]:
     for index, topology in enumerate(objects_in(storage.get("allowedTopologies"))):
         expressions = objects_in(topology.get("matchLabelExpressions"))
         for at, expression in enumerate(expressions):
@@ -222,13 +222,13 @@ def _of_storage_class(storage: JSONObject) -> Iterator[str]:
                 yield f"{place}: {problem}"
 
 
-def _of_runtime_class(runtime: JSONObject) -> Iterator[str]:
+def _check_runtime_class(runtime: JSONObject) -> Iterator[str]:
     for key in sorted(as_object(value_at(runtime, ("scheduling", "nodeSelector")))):
         if key in NODE_LABELS:
             yield f"scheduling.nodeSelector: {NODE_LABELS[key]}"
 
 
-def _of_node(node: JSONObject) -> Iterator[str]:
+def _check_node(node: JSONObject) -> Iterator[str]:
     spec = as_object(node.get("spec"))
     if spec.get("configSource") is not None:
         yield "spec.configSource: the feature is removed"
@@ -238,9 +238,9 @@ def _of_node(node: JSONObject) -> Iterator[str]:
 
 # Kinds of which an update is told what a new object is.
 _ALWAYS: Final[dict[tuple[str, str], Callable[[JSONObject], Iterator[str]]]] = {
-    ("", "PersistentVolume"): _of_persistent_volume,
-    ("", "PersistentVolumeClaim"): _of_persistent_claim,
-    ("", "Node"): _of_node,
-    ("node.k8s.io", "RuntimeClass"): _of_runtime_class,
-    ("storage.k8s.io", "StorageClass"): _of_storage_class,
+    ("", "PersistentVolume"): _check_persistent_volume,
+    ("", "PersistentVolumeClaim"): _check_persistent_claim,
+    ("", "Node"): _check_node,
+    ("node.k8s.io", "RuntimeClass"): _check_runtime_class,
+    ("storage.k8s.io", "StorageClass"): _check_storage_class,
 }
