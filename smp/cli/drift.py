@@ -22,18 +22,18 @@ from smp.cli._commands import (
     text_option,
 )
 from smp.cli._comparing import read_rule_files
-from smp.cli._drift_brief import ExpiredRule, write_whole
-from smp.cli._drift_comparing import Comparer
-from smp.cli._drift_files import FleetInputs
-from smp.cli._drift_gaps import ReadingGaps
-from smp.cli._drift_history import History
-from smp.cli._drift_increments import DriftRun, Increment
-from smp.cli._drift_output import DriftTotals, output_of
-from smp.cli._drift_pairs import Parts
-from smp.cli._drift_sides import DriftSides, FleetReader, compare_parts, worker_pool
-from smp.cli._drift_state import KnownRun
-from smp.cli._drift_telling import RunNotices
-from smp.cli._drift_writing import RowWriter
+from smp.cli._drift.brief import ExpiredRule, write_whole
+from smp.cli._drift.comparing import Comparer
+from smp.cli._drift.files import FleetInputs
+from smp.cli._drift.gaps import ReadingGaps
+from smp.cli._drift.history import History
+from smp.cli._drift.increments import DriftRun, Increment
+from smp.cli._drift.output import DriftTotals, output_of
+from smp.cli._drift.pairs import Parts
+from smp.cli._drift.sides import DriftSides, FleetReader, compare_parts, worker_pool
+from smp.cli._drift.state import KnownRun
+from smp.cli._drift.telling import RunNotices
+from smp.cli._drift.writing import RowWriter
 from smp.cli._errors import UsageError
 from smp.cli._inputs import Inputs
 from smp.cli._interrupts import Interruption

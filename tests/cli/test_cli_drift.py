@@ -23,9 +23,9 @@ from junitparser import JUnitXml
 import smp
 from benchmarks.fleets import Rates, pairs
 from smp._values.values import JSONObject
-from smp.cli._drift_comparing import Found
-from smp.cli._drift_history import path_of
-from smp.cli._drift_pairs import Parts
+from smp.cli._drift.comparing import Found
+from smp.cli._drift.history import path_of
+from smp.cli._drift.pairs import Parts
 from smp.cli._workers import WorkerPool
 from smp.cluster import Cluster
 from smp.custom_resources import _expressions
@@ -332,10 +332,10 @@ def test_any_number_of_processes_gives_the_same_rows(
     files: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = drift(*files, "--format", "ndjson").stdout
-    monkeypatch.setattr("smp.cli._drift_sides.LARGE", 1)
-    monkeypatch.setattr("smp.cli._drift_pairs._SHARE", 20_000)
+    monkeypatch.setattr("smp.cli._drift.sides.LARGE", 1)
+    monkeypatch.setattr("smp.cli._drift.pairs._SHARE", 20_000)
     # Each process reads some lines of each file.
-    monkeypatch.setattr("smp.cli._drift_reading._SHARE", 20_000)
+    monkeypatch.setattr("smp.cli._drift.reading._SHARE", 20_000)
     assert run("drift", *files, "--format", "ndjson", "--jobs", "2").stdout == expected
 
 
@@ -597,7 +597,7 @@ def test_an_interrupt_after_some_rows_leaves_a_complete_output(
             requested.is_requested = True
             yield some
 
-    monkeypatch.setattr("smp.cli._drift_pairs._SHARE", 50_000)
+    monkeypatch.setattr("smp.cli._drift.pairs._SHARE", 50_000)
     monkeypatch.setattr("smp.cli.drift.Interruption", lambda: requested)
     monkeypatch.setattr(WorkerPool, "results", found)
     broken = Path(LIVE).read_text() + "{broken\n"
@@ -670,7 +670,7 @@ def test_a_large_fleet_is_compared_where_the_system_tells_no_affinity(
     files: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As on macOS and on Windows."""
-    monkeypatch.setattr("smp.cli._drift_sides.LARGE", 0)
+    monkeypatch.setattr("smp.cli._drift.sides.LARGE", 0)
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
     ran = run("drift", *files, "--format", "ndjson")

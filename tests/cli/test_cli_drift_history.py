@@ -131,7 +131,7 @@ def test_a_run_over_the_same_files_reads_the_state_only(
     expected = drift("--format", "ndjson").stdout
     counts = drift().stdout
     with monkeypatch.context() as patch:
-        patch.setattr("smp.cli._drift_reading.RecordReader", None)
+        patch.setattr("smp.cli._drift.reading.RecordReader", None)
         assert drift("--format", "ndjson").stdout == expected
         assert drift().stdout == counts
     # What the rows depend on beside the files is part of it.

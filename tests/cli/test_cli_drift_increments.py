@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from smp.cli._drift_pairs import Parts
-from smp.cli._drift_parquet import ParquetBatch
-from smp.cli._drift_parsing import RecordReader
-from smp.cli._drift_records import Record
+from smp.cli._drift.pairs import Parts
+from smp.cli._drift.parquet import ParquetBatch
+from smp.cli._drift.parsing import RecordReader
+from smp.cli._drift.records import Record
 from tests.support.command import Ran, run
 
 CLUSTERS: Final = ("eu-1", "eu-2", "us-1")
@@ -171,7 +171,7 @@ def test_a_run_with_a_state_finds_what_one_without_finds(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     # The documents of files are known, also of small ones.
-    monkeypatch.setattr("smp.cli._drift_increments.FEWEST", 2)
+    monkeypatch.setattr("smp.cli._drift.increments.FEWEST", 2)
     random = Random(seed)
     write_fleet(random)
     for number in range(30):

@@ -31,7 +31,7 @@ PAGE: Final = 3
 KILLER: Final = f"""
 import os, signal, sys
 from smp.cli import main
-from smp.cli._drift_state import DriftState
+from smp.cli._drift.state import DriftState
 from smp.cluster.plan import listing
 listing._LIMIT = {PAGE}
 keep = DriftState.keep_page

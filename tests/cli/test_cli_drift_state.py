@@ -16,9 +16,9 @@ from typing import Any, Final
 
 import pytest
 
-from smp.cli._drift_pairs import Parts
-from smp.cli._drift_records import Record
-from smp.cli._drift_state import DriftState
+from smp.cli._drift.pairs import Parts
+from smp.cli._drift.records import Record
+from smp.cli._drift.state import DriftState
 from smp.errors import DocumentError
 from tests.support.command import Ran, run
 from tests.support.paths import ROOT
@@ -33,9 +33,9 @@ FILES: Final = (*OPTIONS, "--live", "live.ndjson")
 KILLER: Final = """
 import os, signal, sys
 from smp.cli import main
-from smp.cli._drift_pairs import Parts
-from smp.cli._drift_records import Record
-from smp.cli._drift_state import DriftState
+from smp.cli._drift.pairs import Parts
+from smp.cli._drift.records import Record
+from smp.cli._drift.state import DriftState
 from smp.errors import DocumentError
 left = int(sys.argv.pop(1))
 def killing(method):

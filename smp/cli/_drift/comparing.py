@@ -24,9 +24,9 @@ import msgspec
 
 from smp._values.codec import decode
 from smp._values.values import JSONObject, as_object
-from smp.cli._drift_documents import read_only
-from smp.cli._drift_pairs import ObjectPair, PairedPart, Skipped
-from smp.cli._drift_records import Granule, Record
+from smp.cli._drift.documents import read_only
+from smp.cli._drift.pairs import ObjectPair, PairedPart, Skipped
+from smp.cli._drift.records import Granule, Record
 from smp.cli._objects import TextPart
 from smp.cli._options import DriftSettings
 from smp.cli._workers import by_size

@@ -10,11 +10,11 @@ import msgspec
 
 from smp._values.codec import decode, encode
 from smp._values.values import ABSENT, JSON, as_object, as_text
-from smp.cli._drift_documents import DocumentLog
-from smp.cli._drift_files import is_compressed, is_url, plain_name
-from smp.cli._drift_gaps import ReadingGaps
-from smp.cli._drift_parquet import ParquetBatch, ParquetRows, ParquetTable
-from smp.cli._drift_records import (
+from smp.cli._drift.documents import DocumentLog
+from smp.cli._drift.files import is_compressed, is_url, plain_name
+from smp.cli._drift.gaps import ReadingGaps
+from smp.cli._drift.parquet import ParquetBatch, ParquetRows, ParquetTable
+from smp.cli._drift.records import (
     DELETED,
     FilePart,
     Record,

@@ -6,7 +6,7 @@ the parts are compared one after the other, by any process. Live clusters and st
 are read by this process.
 
 With a state, and the same options as in the last run, the files that have changed are
-read once more before that, for their sums (_drift_reading.py). Then the objects of the
+read once more before that, for their sums (reading.py). Then the objects of the
 granules that differ are read from all files that have some, and compared; of the others
 the state has the findings.
 """
@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from smp._values.values import JSONObject
-from smp.cli._drift_comparing import LARGE, Comparer, Found, load_fleet
-from smp.cli._drift_documents import DocumentTable
-from smp.cli._drift_files import FleetInputs
-from smp.cli._drift_increments import DriftRun, Increment
-from smp.cli._drift_pairs import PairedPart, Parts
-from smp.cli._drift_parsing import RecordReader
-from smp.cli._drift_reading import (
+from smp.cli._drift.comparing import LARGE, Comparer, Found, load_fleet
+from smp.cli._drift.documents import DocumentTable
+from smp.cli._drift.files import FleetInputs
+from smp.cli._drift.increments import DriftRun, Increment
+from smp.cli._drift.pairs import PairedPart, Parts
+from smp.cli._drift.parsing import RecordReader
+from smp.cli._drift.reading import (
     FileContent,
     ReadResult,
     ReadShare,
@@ -40,7 +40,7 @@ from smp.cli._drift_reading import (
     side_files,
     size_of,
 )
-from smp.cli._drift_records import FilePart, Granule, Record, SideFile
+from smp.cli._drift.records import FilePart, Granule, Record, SideFile
 from smp.cli._errors import UsageError, printable
 from smp.cli._inputs import STDIN
 from smp.cli._live import CLUSTER, is_cluster
@@ -50,7 +50,7 @@ from smp.errors import DocumentError, SmpError
 from smp.schema.catalog import Catalog
 
 if TYPE_CHECKING:
-    from smp.cli._drift_clusters import ContextClients
+    from smp.cli._drift.clusters import ContextClients
 
 _DIGEST: Final = 16
 # So many objects are read before what takes no part is named.
@@ -136,7 +136,7 @@ class DriftSides(msgspec.Struct, frozen=True):
                 reason = "'--extra' is for '--live cluster': a file has all it has"
                 raise UsageError(reason)
             return cls(settings, side)
-        from smp.cli._drift_clusters import ContextClients  # noqa: PLC0415  # 150 ms; most runs read files
+        from smp.cli._drift.clusters import ContextClients  # noqa: PLC0415  # 150 ms; most runs read files
 
         return cls(settings, side, ContextClients(live, globs, settings))
 

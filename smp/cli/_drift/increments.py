@@ -14,13 +14,13 @@ from typing import Final
 
 import msgspec
 
-from smp.cli._drift_comparing import DriftRow, SameCount
-from smp.cli._drift_documents import FEWEST, DocumentTable, find_table
-from smp.cli._drift_files import FleetInputs
-from smp.cli._drift_gaps import ReadingGaps
-from smp.cli._drift_reading import FileContent
-from smp.cli._drift_records import FilePart, Granule, SideFile, granule_of
-from smp.cli._drift_state import (
+from smp.cli._drift.comparing import DriftRow, SameCount
+from smp.cli._drift.documents import FEWEST, DocumentTable, find_table
+from smp.cli._drift.files import FleetInputs
+from smp.cli._drift.gaps import ReadingGaps
+from smp.cli._drift.reading import FileContent
+from smp.cli._drift.records import FilePart, Granule, SideFile, granule_of
+from smp.cli._drift.state import (
     Change,
     DriftState,
     KeptList,
@@ -29,7 +29,7 @@ from smp.cli._drift_state import (
     KnownRun,
     find_list,
 )
-from smp.cli._drift_telling import RunNotices
+from smp.cli._drift.telling import RunNotices
 from smp.errors import DocumentError
 
 _NONE: Final[SameCount] = (0, 0, 0)

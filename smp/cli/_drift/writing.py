@@ -7,11 +7,11 @@ from contextlib import closing
 
 import msgspec
 
-from smp.cli._drift_comparing import DriftRow, Found
-from smp.cli._drift_history import History
-from smp.cli._drift_increments import DriftRun
-from smp.cli._drift_output import DriftTotals, Output
-from smp.cli._drift_pairs import Skipped
+from smp.cli._drift.comparing import DriftRow, Found
+from smp.cli._drift.history import History
+from smp.cli._drift.increments import DriftRun
+from smp.cli._drift.output import DriftTotals, Output
+from smp.cli._drift.pairs import Skipped
 from smp.cli._objects import TextPart
 
 

@@ -12,11 +12,11 @@ import msgspec
 
 from smp._values.findings import Severity
 from smp._values.values import ABSENT, JSON
-from smp.cli._drift_brief import ClusterCoverage, ExpiredRule, FleetBrief
-from smp.cli._drift_comparing import DriftRow, SameCount, load_fleet
-from smp.cli._drift_gaps import ReadingGaps
-from smp.cli._drift_history import path_of
-from smp.cli._drift_state import CHANGES, Change
+from smp.cli._drift.brief import ClusterCoverage, ExpiredRule, FleetBrief
+from smp.cli._drift.comparing import DriftRow, SameCount, load_fleet
+from smp.cli._drift.gaps import ReadingGaps
+from smp.cli._drift.history import path_of
+from smp.cli._drift.state import CHANGES, Change
 from smp.cli._errors import UsageError, printable
 from smp.cli._outputs import write, write_bytes
 from smp.errors import ApplyWarning

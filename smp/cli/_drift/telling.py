@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
-from smp.cli._drift_output import DriftTotals
+from smp.cli._drift.output import DriftTotals
 from smp.cli._errors import CommandFailure, printable, report
 from smp.cli._exit_codes import Tally
 from smp.cli._inputs import Inputs

@@ -26,7 +26,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from smp.cli._drift_records import FilePart, Granule, Record
+from smp.cli._drift.records import FilePart, Granule, Record
 from smp.documents import Chunk
 
 _HASH: Final = 8

@@ -7,8 +7,8 @@ Theory of operation. The file has six things:
 - ``findings``: the rows of the last run that came to its end and are not the same, with
   the time when they were found first. What a run finds is new, changed or still there,
   compared with those; what it does not find any more is mended.
-- ``files``: what was in each file that this run has read, see _drift_reading.py.
-- ``documents``: what is known of each document of a file, see _drift_documents.py.
+- ``files``: what was in each file that this run has read, see reading.py.
+- ``documents``: what is known of each document of a file, see documents.py.
 - ``pages``: what was read of a list of a cluster that was not read to its end, and how
   it goes on. That is forgotten when it has, or when no server keeps it any more.
 - ``runs``: what it has counted of objects that are the same, by their granules, and of
@@ -37,10 +37,10 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from smp._values.times import timestamp
-from smp.cli._drift_comparing import DriftRow, SameCount, key_of
-from smp.cli._drift_documents import DocumentTable, read_only
-from smp.cli._drift_reading import FileContent
-from smp.cli._drift_records import Granule, Record
+from smp.cli._drift.comparing import DriftRow, SameCount, key_of
+from smp.cli._drift.documents import DocumentTable, read_only
+from smp.cli._drift.reading import FileContent
+from smp.cli._drift.records import Granule, Record
 from smp.errors import DocumentError
 
 Change: TypeAlias = Literal["new", "mended", "changed", "still"]

@@ -27,7 +27,7 @@ import msgspec
 
 from smp._values.codec import decode
 from smp._values.values import same
-from smp.cli._drift_records import (
+from smp.cli._drift.records import (
     DELETED,
     PARTS,
     Granule,

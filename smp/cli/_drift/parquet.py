@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from smp.cli._drift_files import arrow_file
+from smp.cli._drift.files import arrow_file
 from smp.cli._inputs import name_of
 from smp.errors import DocumentError, SmpError
 

@@ -30,9 +30,9 @@ from msgspec.structs import asdict
 
 from smp._values.codec import encode
 from smp._values.values import JSONObject, as_list, as_object
-from smp.cli._drift_increments import DriftRun
-from smp.cli._drift_records import Record
-from smp.cli._drift_state import KeptList
+from smp.cli._drift.increments import DriftRun
+from smp.cli._drift.records import Record
+from smp.cli._drift.state import KeptList
 from smp.cli._errors import CommandFailure, UsageError
 from smp.cli._identity import identity_of
 from smp.cli._live import (

@@ -7,7 +7,7 @@ is known of it afterwards is small: of which clusters something was read, and a 
 the hashes of its objects for each granule. Two contents of a file with one sum for a
 granule have the same objects there. So a run that knows those sums of the last one
 looks only at the granules in which a sum has changed. Of a file with many documents it
-knows each, see _drift_documents.py.
+knows each, see documents.py.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Final
 
 import msgspec
 
-from smp.cli._drift_documents import (
+from smp.cli._drift.documents import (
     DocumentLog,
     DocumentTable,
     Sums,
@@ -27,16 +27,16 @@ from smp.cli._drift_documents import (
     find_table,
     hash_of,
 )
-from smp.cli._drift_files import (
+from smp.cli._drift.files import (
     FleetInputs,
     cluster_in,
     folder_below,
     is_compressed,
     is_url,
 )
-from smp.cli._drift_gaps import ReadingGaps
-from smp.cli._drift_pairs import Parts
-from smp.cli._drift_parsing import (
+from smp.cli._drift.gaps import ReadingGaps
+from smp.cli._drift.pairs import Parts
+from smp.cli._drift.parsing import (
     SUFFIXES,
     WITHOUT_START,
     RecordReader,
@@ -44,7 +44,7 @@ from smp.cli._drift_parsing import (
     incomplete,
     is_splittable,
 )
-from smp.cli._drift_records import FilePart, Granule, Record, SideFile
+from smp.cli._drift.records import FilePart, Granule, Record, SideFile
 from smp.cli._inputs import STDIN
 from smp.cli._workers import by_size
 from smp.documents import Document

@@ -18,8 +18,8 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from smp.cli._drift_comparing import DriftRow
-from smp.cli._drift_state import Change
+from smp.cli._drift.comparing import DriftRow
+from smp.cli._drift.state import Change
 from smp.comparison import Rule
 from smp.errors import DocumentError
 from smp.reports import Brief, BriefTable
