@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from smp.cli._commands import (
     NO_PAGER,
     Argument,
     Command,
+    CommandGroup,
     CommandOption,
     ValueKind,
 )
@@ -69,7 +70,7 @@ FOR_EXPERTS: Final = frozenset(
         *("request_timeout", "now"),
         # What is read of a cluster by options of an apply, which diff asks seldom.
         *("diff.server_side", "diff.force_conflicts", "diff.prune", "diff.recursive"),
-        *("apply.dry_run", "diff.dry_run"),
+        "diff.dry_run",
     }
 )
 # The place in the metadata of a context that says that all options are shown.
@@ -96,8 +97,12 @@ class DeclaredCommand(click.Command):
     def __init__(self, names: tuple[str, ...], declared: Command) -> None:
         params: list[click.Parameter] = [*map(make_click_argument, declared.arguments)]
         params += map(make_click_option, declared.options)
-        command = names[-1]
-        if any(is_for_experts(command, option.name) for option in declared.options):
+        self._hidden = {
+            option.name
+            for option in declared.options
+            if is_for_experts(names[-1], option)
+        }
+        if self._hidden:
             params.append(_help_all())
         super().__init__(
             names[-1],
@@ -172,8 +177,7 @@ class DeclaredCommand(click.Command):
             if record is None or isinstance(param, click.Argument):
                 continue
             name = param.name or ""
-            is_hidden = is_for_experts(self.name or "", name)
-            if is_hidden and not ctx.meta.get(SHOWS_ALL):
+            if name in self._hidden and not ctx.meta.get(SHOWS_ALL):
                 hidden += 1
                 continue
             heading = "Output"
@@ -233,9 +237,11 @@ class DeclaredCommand(click.Command):
         return plain
 
 
-def is_for_experts(command: str, parameter: str) -> bool:
+def is_for_experts(command: str, option: CommandOption) -> bool:
     """Tell whether the help of a command shows an option only where it shows all."""
-    return parameter in FOR_EXPERTS or f"{command}.{parameter}" in FOR_EXPERTS
+    return not option.has_effect or bool(
+        FOR_EXPERTS & {option.name, f"{command}.{option.name}"}
+    )
 
 
 def _split_short_options(args: list[str]) -> Iterator[str]:
@@ -334,6 +340,11 @@ def _epilog(example: str, exit_codes: str = "") -> str:
     return f"{codes}\b\nExample:\n  smp {example}"
 
 
+def _commands_of(group: str) -> Collection[str]:
+    declared = load_command(group)
+    return declared.commands if isinstance(declared, CommandGroup) else ()
+
+
 class _Group(click.Group):
     """A group of commands; an unknown one is an error that says which it has."""
 
@@ -351,6 +362,8 @@ class _Group(click.Group):
         if new is not None:
             line = " ".join([_program(), new, *args[1:], "--live cluster"])
             hint = f"it is now: {line}"
+        elif ctx.parent is None and name in _commands_of("cluster"):
+            hint = f"did you mean {_program()} cluster {name}?"
         raise click.UsageError(f"there is no command {name!r}; {hint}", ctx)
 
 

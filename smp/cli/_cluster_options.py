@@ -17,6 +17,7 @@ from smp.cli._options import (
     MASK_OPTIONS,
     NAMESPACE_OPTION,
     OVERWRITE_OPTION,
+    RECURSIVE_OPTION,
     SELECTOR_OPTION,
     CommandSettings,
     output_option,
@@ -93,7 +94,7 @@ CONNECTION: Final = (
 # cmdutil.AddLabelSelectorFlagVar.
 FILES: Final = (
     FILENAME_OPTION,
-    switch("-R, --recursive", "Take the folders of a directory as well."),
+    RECURSIVE_OPTION,
     KUSTOMIZE_OPTION,
     EXCLUDE_OPTION,
     SELECTOR_OPTION,

@@ -493,7 +493,8 @@ def _broken(chunk: Chunk, error: DocumentError, part: LintedPart) -> Linted:
         return Linted(skipped=((document, error.problem),))
     # A sound text but for this, and kubectl refuses it as well.
     if error.code == "duplicate-key":
-        hazard = finding("repeated-name", Path(), "manifest", problem=error.problem)
+        problem = "; ".join(filter(None, (error.problem, error.hint)))
+        hazard = finding("repeated-name", Path(), "manifest", problem=problem)
         place = Place(chunk.source, document.line, error.column or 1)
         found = msgspec.structs.replace(hazard, place=place)
         whole = Place(chunk.source, chunk.line)

@@ -370,6 +370,11 @@ KUSTOMIZE_OPTION: Final = repeatable(
     metavar="DIR",
 )
 FILENAME_OPTION: Final = filename_option("Manifests")
+RECURSIVE_OPTION: Final = switch(
+    "-R, --recursive", "Take the folders of a directory as well."
+)
+# Of a command that takes them in any case.
+DEEP_OPTION: Final = msgspec.structs.replace(RECURSIVE_OPTION, has_effect=False)
 # What -f names may be named without it, too.
 PATHS: Final = Argument("paths", is_required=False, is_repeatable=True)
 

@@ -31,6 +31,7 @@ from smp.cli._objects import (
     rows_of,
 )
 from smp.cli._options import (
+    DEEP_OPTION,
     FILENAME_OPTION,
     HAZARDS_OPTION,
     KUSTOMIZE_OPTION,
@@ -221,6 +222,7 @@ COMMAND: Final = Command(
     settings=ApplySettings,
     options=(
         FILENAME_OPTION,
+        DEEP_OPTION,
         KUSTOMIZE_OPTION,
         *LIVE_OPTIONS,
         OVERWRITE_OPTION,

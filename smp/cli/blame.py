@@ -21,6 +21,7 @@ from smp.cli._inputs import Inputs
 from smp.cli._live import in_place_of
 from smp.cli._objects import ObjectRow, PrintedOutcome
 from smp.cli._options import (
+    DEEP_OPTION,
     LIVE_CLUSTER_OPTIONS,
     OBJECT_EXIT_CODES,
     PATHS,
@@ -361,6 +362,7 @@ COMMAND: Final = Command(
     settings=BlameSettings,
     options=(
         filename_option("Live objects, or with --live manifests"),
+        DEEP_OPTION,
         *LIVE_CLUSTER_OPTIONS,
         repeatable(
             "--path",

@@ -33,6 +33,7 @@ from smp.cli._options import (
     KUSTOMIZE_OPTION,
     MERGE_OPTIONS,
     READER_OUTPUTS,
+    RECURSIVE_OPTION,
     REPORT_FORMATS,
     RULES_OPTION,
     SELECTION_OPTIONS,
@@ -161,7 +162,7 @@ COMMAND: Final = Command(
         *CONNECTION_OPTIONS,
         replace(DRY_RUN, help="server: ask the cluster.", choices=("none", "server")),
         *[option for option in MERGE if option.name not in ("hazards", "profile")],
-        switch("-R, --recursive", "Take the folders of a directory as well."),
+        RECURSIVE_OPTION,
         repeatable(
             "--ignore",
             "Leave out a path: spec.replicas, data.*, spec.containers[*].image. "

@@ -40,6 +40,7 @@ from smp.cli._interrupts import Interruption
 from smp.cli._options import (
     ALL_NAMESPACES,
     CONNECTION_OPTIONS,
+    DEEP_OPTION,
     FILENAME_OPTION,
     NAMESPACE_OPTION,
     PATHS,
@@ -144,6 +145,7 @@ COMMAND: Final = Command(
     settings=DriftSettings,
     options=(
         FILENAME_OPTION,
+        DEEP_OPTION,
         path_options(
             "--live",
             "What is: live objects, or `cluster`. Repeatable: `cluster:CONTEXT`.",

@@ -25,6 +25,7 @@ from smp.cli._linted import (
 )
 from smp.cli._live import in_place_of
 from smp.cli._options import (
+    DEEP_OPTION,
     FILENAME_OPTION,
     LIVE_CLUSTER_OPTIONS,
     PATHS,
@@ -157,6 +158,7 @@ COMMAND: Final = Command(
     settings=LintSettings,
     options=(
         FILENAME_OPTION,
+        DEEP_OPTION,
         # The name of --as says what documents are.
         *[each for each in LIVE_CLUSTER_OPTIONS if each.name != "as_user"],
         CommandOption(

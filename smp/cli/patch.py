@@ -19,6 +19,7 @@ from smp.cli._live import in_place_of
 from smp.cli._object_outcomes import ObjectOutcome
 from smp.cli._objects import Entry, Listing, Object, ObjectRow
 from smp.cli._options import (
+    DEEP_OPTION,
     LIVE_CLUSTER_OPTIONS,
     MERGE_OPTIONS,
     OBJECT_EXIT_CODES,
@@ -121,6 +122,7 @@ COMMAND: Final = Command(
     settings=PatchSettings,
     options=(
         filename_option("What is patched, or with --live its manifests"),
+        DEEP_OPTION,
         *LIVE_CLUSTER_OPTIONS,
         CommandOption(
             "--patch-file", "File with the patch, in YAML or JSON.", kind="path"

@@ -420,6 +420,11 @@ class TestDrift:
             new = f"it is now: smp {name} -f a.yaml --live cluster"
             assert (ran.exit_code, new in ran.stderr) == (2, True)
 
+    def test_the_names_of_kubectl_answer_with_those_of_the_group(self) -> None:
+        for name in ("get", "wait", "delete"):
+            ran = run(name, "-f", "a.yaml")
+            assert f"did you mean smp cluster {name}?" in ran.stderr
+
 
 class TestGet:
     def test_objects_of_manifests_and_of_resources(self, smp: Smp) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from smp._values.values import JSON, JSONObject, as_list, as_object
 from smp.custom_resources import _expressions
+from smp.errors import QUOTE_BOOLEANS
 from tests.support.command import Ran, process, run
 from tests.support.paths import DOCS, ROOT
 from tests.support.server_definitions import definition_of
@@ -180,6 +181,9 @@ def test_a_dump_beside_its_manifest_is_no_second_one(
 
 def test_repeated_names_and_kinds_that_no_server_has_are_errors() -> None:
     assert codes(lint(f"{CONFIG_MAP}data: {{a: b, a: c}}\n")) == ["4:14:repeated-name"]
+    ran = lint(f"{CONFIG_MAP}data: {{y: b, on: c}}\n")
+    assert codes(ran) == ["4:14:repeated-name"]
+    assert QUOTE_BOOLEANS in ran.stdout
     unknown = lint(DEPLOYMENT.replace("apps/v1", "extensions/v1beta1"))
     assert codes(unknown) == ["2:1:unknown-kind"]
     assert "did you mean apps/v1 Deployment?" in unknown.stdout

@@ -15,11 +15,18 @@ def test_few_options_are_in_sight() -> None:
         names: [
             option.flags[-1]
             for option in command.options
-            if not is_for_experts(names[-1], option.name)
+            if not is_for_experts(names[-1], option)
         ]
         for names, command in declared_commands().items()
     }
     assert sum(map(len, in_sight.values())) <= _MOST_IN_SIGHT, in_sight
+
+
+def test_what_is_shown_is_what_a_command_does() -> None:
+    # Of one command it is the way to look first, of the other it changes nothing.
+    assert "--dry-run" in run("cluster", "apply", "--help").stdout
+    assert "--dry-run" not in run("apply", "--help").stdout
+    assert "--dry-run" in run("apply", "--help-all").stdout
 
 
 def test_the_help_of_each_command_has_80_columns() -> None:

@@ -36,7 +36,7 @@ QUESTIONS = {
     "patch": (["-p", '{"data": {"mode": "slow"}}'], ["-p", '{"data": {"mode": "s"}}']),
 }
 INPUTS = ("new.yaml", "folder", "-", "URL")
-FORMS = tuple(product(INPUTS, ("-f", ""), ("",)))
+FORMS = (*product(INPUTS, ("-f", ""), ("",)), ("folder", "-R", ""))
 CLUSTERS = (("new.yaml", "-f", "cluster"), ("new.yaml", "", "cluster:CONTEXT"))
 
 
@@ -94,6 +94,9 @@ def ask(question: str, form: tuple[str, str, str], url: str, api: KubernetesApi)
     # Without a cluster, blame is of the live objects themselves.
     words = [*live, "--live", cluster] if cluster else alone
     given = [option, source] if option else [source]
+    if question == "explain":
+        # kubectl explain has no files, and another --recursive.
+        given = [each for each in given if each != "-R"]
     stdin = MANIFEST if source == "-" else None
     return run(question, *words, *given, stdin=stdin)
 
