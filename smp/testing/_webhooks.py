@@ -6,6 +6,7 @@ import base64
 import logging
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, TypeAlias
 
@@ -35,8 +36,10 @@ class ServedWebhook:
                 self.send_response(status)
                 self.send_header("content-type", "application/json")
                 self.send_header("content-length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
+                # Who waited for longer than the timeout is gone.
+                with suppress(ConnectionError):
+                    self.end_headers()
+                    self.wfile.write(body)
 
             def log_message(self, *_: object) -> None:
                 """Write no line for each request."""

@@ -841,8 +841,8 @@ def test_a_server_that_cannot_be_reached_is_not_waited_for(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "cannot read the configuration of kubectl: while parsing"),
-        ("clusters: 5", "cannot read the configuration of kubectl: 'int'"),
+        ("{", "configuration of kubectl kubeconfig: while parsing"),
+        ("clusters: 5", "kubeconfig: it is no configuration of kubectl"),
         ("", "kubeconfig file is empty"),
     ],
 )

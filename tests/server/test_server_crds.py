@@ -179,7 +179,9 @@ def test_a_conversion_webhook_is_stored_with_a_warning() -> None:
     conversion: JSONObject = {"strategy": "Webhook", "webhook": webhook}
     definition = Definition.read(edited({"spec/conversion": conversion}))
     (warning,) = definition.warnings
-    assert warning.startswith("spec.conversion.strategy: this server calls no webhooks")
+    assert warning.startswith(
+        "spec.conversion.strategy: this server calls no webhook of it"
+    )
     assert [resource.kind for resource in definition.resources] == ["CronTab"]
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import socket
+import struct
 from collections.abc import Iterator
+from threading import enumerate as enumerate_threads
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -16,7 +20,9 @@ from smp.testing import (
     KubernetesApiWarning,
     WebhookHandler,
 )
+from smp.testing._webhooks import ServedWebhook
 from tests.support import admission
+from tests.support.waiting import wait_until
 
 PATH = "/api/v1/namespaces/default/configmaps"
 
@@ -242,3 +248,21 @@ def test_what_is_stored_and_not_evaluated_is_told(
         api.apply(_map("b", mode="x"))
     assert any(str(warning.message).endswith("it is called") for warning in told)
     assert len(webhook.requests) == 1
+
+
+def test_a_caller_that_is_gone_is_no_error(capfd: pytest.CaptureFixture[str]) -> None:
+    caller = socket.socket()
+
+    def leave(_: Any) -> None:
+        # It resets the connection, as a server does whose timeout is over.
+        caller.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        caller.close()
+
+    webhook = ServedWebhook(leave)
+    caller.connect(("127.0.0.1", urlsplit(webhook.url).port))
+    body = b'{"apiVersion": "a/v1", "request": {"uid": "u"}}'
+    caller.sendall(b"POST / HTTP/1.0\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+    wait_until(lambda: len(webhook.requests) == 1)
+    wait_until(lambda: not any("request" in each.name for each in enumerate_threads()))
+    webhook.stop()
+    assert capfd.readouterr() == ("", "")

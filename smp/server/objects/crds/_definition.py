@@ -318,7 +318,7 @@ def _warnings(spec: JSONObject) -> Iterator[str]:
     if value_at(spec, ("conversion", "strategy")) == "Webhook":
         place = Path(("spec", "conversion", "strategy"))
         yield (
-            f"{place}: this server calls no webhooks; its versions differ by"
+            f"{place}: this server calls no webhook of it; its versions differ by"
             " apiVersion and by what their schemas know"
         )
     for index, version in enumerate(objects_in(spec.get("versions"))):
