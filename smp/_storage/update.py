@@ -332,18 +332,21 @@ def predict_refusals(
     # The key of a rule in a definition is all its text, so these have indexes.
     if (schema.api_version, schema.kind) != _DEFINITION:
         judged = tuple([_name_elements(each, new, schema) for each in judged])
-    # A rule that could not be decided is no refusal, and is told beside these.
-    undecided = tuple(each for each in judged if each.warning)
-    violations += tuple(each for each in judged if not each.warning)
     unique: dict[tuple[str, str], Violation] = {}
     for violation in (*names, *violations):
         unique.setdefault((violation.code, str(violation.path)), violation)
+    # Several rules of a definition may refuse one value, and it is told here alone what
+    # an update leaves; what could not be decided is no refusal.
+    judged = tuple(each for each in judged if (each.code, str(each.path)) not in unique)
     if unique and old is not None:
         # A server has accepted what it stores, of which a file may have a part only.
         before = as_stored(old, None, schema, profile=profile)
         for violation in find_violations(None, before, schema):
-            unique.pop((violation.code, str(violation.path)), None)
-    return (*unique.values(), *undecided)
+            key = (violation.code, str(violation.path))
+            # Another value in the place of a wrong one is judged as any other.
+            if key in unique and unique[key].message == violation.message:
+                del unique[key]
+    return (*unique.values(), *sorted(judged, key=lambda each: each.warning))
 
 
 def find_other_identity(old: JSONObject, new: JSONObject) -> tuple[Violation, ...]:

@@ -226,9 +226,10 @@ def validate(
 
     The object is pruned and gets the defaults of its schema first, and so does the
     ``old`` one, which it updates. ``subresource`` is ``status`` for an update of that
-    alone. With a warning is what could not be decided: a rule that takes more steps
-    than the evaluator allows. ``unchecked`` tells what cannot be checked at all; a
-    schema that is not of a definition refuses nothing. Raises DepthError and
+    alone; where there is that subresource, any other write leaves the status. With a
+    warning is what could not be decided: a rule that takes more steps than the
+    evaluator allows. ``unchecked`` tells what cannot be checked at all; a schema that
+    is not of a definition refuses nothing. Raises DepthError and
     TooLargeDefaultsError. Source: Go, apiextensions-apiserver,
     pkg/registry/customresource.
     """
@@ -237,21 +238,31 @@ def validate(
         return ()
     given = require_object("obj", obj)
     old = require_object_or_none("old", old)
-    subresources = schema.subresources
-    is_new = old is None and subresources.get("status") is not None
-    if is_new and "status" in given:
-        # Go: PrepareForCreate: a client cannot set it.
-        given = {name: given[name] for name in given if name != "status"}
     prepared = add_schema_defaults(prune(given, structural), structural)
-    if is_new and "status" in prepared:
-        # Its defaults come when the object is read, after validation.
-        prepared = {name: prepared[name] for name in prepared if name != "status"}
     before = old
     if old is not None:
         before = add_schema_defaults(prune(old, structural), structural)
+    subresources = schema.subresources
+    if subresources.get("status") is not None:
+        prepared = _take_part(prepared, before, subresource)
     return find_prepared_violations(
         prepared, before, structural, subresources, subresource=subresource
     )
+
+
+def _take_part(obj: JSONObject, old: JSONObject | None, subresource: str) -> JSONObject:
+    """Return an object with the status of the old one, or the old with its status.
+
+    Go: PrepareForCreate and PrepareForUpdate of both strategies. A new object has no
+    status; its defaults come when the object is read, after validation.
+    """
+    of_status, rest = old or {}, obj
+    if subresource == "status" and old is not None:
+        of_status, rest = obj, old
+    kept = {name: value for name, value in rest.items() if name != "status"}
+    if "status" in of_status:
+        kept["status"] = of_status["status"]
+    return kept
 
 
 @bounded("the value")

@@ -80,6 +80,79 @@ def test_a_kind_of_a_former_version_is_compared_and_never_applied() -> None:
         assert refused.exit_code in (2, 3)
 
 
+SERVICE = """\
+apiVersion: v1
+kind: Service
+metadata: {name: web, labels: {app: "a b"}}
+spec: {type: Former, ports: [{port: 80}]}
+"""
+
+
+def errors_of_diff(old: str, new: str) -> list[str]:
+    Path("former.yaml").write_text(old)
+    Path("changed.yaml").write_text(new)
+    (record,) = json.loads(
+        run("diff", "former.yaml", "changed.yaml", "--format", "json").stdout
+    )
+    return [f"{found['path']} {found['code']}" for found in record["findings"]]
+
+
+def test_another_wrong_value_in_place_of_a_wrong_one_is_told() -> None:
+    changed = SERVICE.replace("a b", "a c").replace("Former", "Other")
+    assert errors_of_diff(SERVICE, changed) == [
+        "metadata.labels invalid-value",
+        "spec.type unsupported-value",
+    ]
+    # What is wrong on both sides is what somebody has accepted.
+    assert errors_of_diff(SERVICE, SERVICE.replace("80", "81")) == []
+
+
+def test_all_rules_that_refuse_a_custom_resource_are_told_and_no_status() -> None:
+    rules = [{"rule": f"self.{name} < 5", "message": name} for name in ("a", "b")]
+    number = {"type": "integer", "maximum": 9}
+    spec = {
+        "type": "object",
+        "properties": {"a": number, "b": number},
+        "x-kubernetes-validations": rules,
+    }
+    status = {"type": "object", "properties": {"size": number}}
+    properties = {"spec": spec, "status": status}
+    names = {"plural": "things", "kind": "Thing", "singular": "thing"}
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "subresources": {"status": {}},
+        "schema": {"openAPIV3Schema": {"type": "object", "properties": properties}},
+    }
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "things.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Cluster",
+            "names": {**names, "listKind": "ThingList"},
+            "versions": [version],
+        },
+    }
+    Path("definition.json").write_text(json.dumps(definition))
+    for name, size in (("former", 1), ("changed", 10)):
+        thing = {
+            "apiVersion": "example.com/v1",
+            "kind": "Thing",
+            "metadata": {"name": "x"},
+            "spec": {"a": size % 8 * 3, "b": size % 8 * 4},
+            "status": {"size": size},
+        }
+        Path(f"{name}.json").write_text(json.dumps(thing))
+    ran = run("diff", "former.json", "changed.json", "--crd", "definition.json")
+    # The status is not what an update writes, so that 10 is not refused.
+    errors = [line.strip() for line in ran.stdout.splitlines() if "error" in line]
+    why = "(a server would reject this)"
+    assert errors == [f"error: spec: Invalid value: {name} {why}" for name in "ab"]
+
+
 def test_with_live_objects_the_patch_is_the_three_way_patch() -> None:
     ran = run("diff", "old.yaml", "new.yaml", "--live", "live.yaml", "--format", "json")
     assert ran.exit_code == 1
