@@ -47,15 +47,28 @@ class ConnectionOverrides(msgspec.Struct, frozen=True):
         """Take from the options of a command those that have the names of members."""
         return cls(**{name: options[name] for name in cls.__struct_fields__})
 
-    def client_of(self, configuration: Any) -> Any:
-        """Return a client of the official package by a configuration of it."""
+    def _override(self, configuration: Any) -> None:
         if self.server:
             configuration.host = self.server
+        if self.insecure:
+            configuration.verify_ssl = False
+
+    def client_of(self, configuration: Any) -> Any:
+        """Return a client of the official package by a configuration of it."""
+        renew = configuration.refresh_api_key_hook
         if self.token:
             configuration.refresh_api_key_hook = None
             configuration.api_key = {"authorization": f"Bearer {self.token}"}
-        if self.insecure:
-            configuration.verify_ssl = False
+        elif renew:
+
+            def renew_token(renewed: Any) -> None:
+                # It takes all else from the file again as well, and this hook.
+                renew(renewed)
+                renewed.refresh_api_key_hook = renew_token
+                self._override(renewed)
+
+            configuration.refresh_api_key_hook = renew_token
+        self._override(configuration)
         client = _module("kubernetes.client").ApiClient(configuration)
         if self.as_user:
             # Go: transport.ImpersonateUserHeader and ImpersonateGroupHeader.

@@ -824,6 +824,17 @@ def test_a_token_that_is_not_accepted_is_said_as_kubectl_says_it(smp: Smp) -> No
     assert (ran.exit_code, ran.stderr.count(message)) == (1, 2)
 
 
+def test_the_server_of_an_option_is_asked_with_the_token_of_the_context(
+    smp: Smp,
+) -> None:
+    # The client takes what it knows of the context again with each token.
+    with KubernetesApi(Settings(token="right")) as api:
+        Path("kubeconfig").write_text(kubeconfig("http://127.0.0.1:1", token="right"))
+        get = ("get", "namespaces", "-o", "name", "--kubeconfig", "kubeconfig")
+        ran = smp(*get, "--server", api.url)
+    assert (ran.exit_code, "namespace/default" in ran.stdout) == (0, True)
+
+
 def test_a_server_that_cannot_be_reached_is_not_waited_for(
     smp: Smp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
