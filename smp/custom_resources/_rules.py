@@ -105,11 +105,6 @@ class RuleNode:
             looks_back = rule.uses_old or rule.is_optional
             (self.of_update if looks_back else alone).append(rule)
         self.all_hold = _conjunction(alone)
-        self.all_of: list[RuleNode] = []
-        for branch in source.all_of:
-            inner = RuleNode(node, branch)
-            if not inner.is_empty:
-                self.all_of.append(inner)
 
     def _add(self, name: str, inner: RuleNode) -> None:
         if not inner.is_empty:
@@ -118,15 +113,12 @@ class RuleNode:
     @property
     def is_empty(self) -> bool:
         """Whether there is no rule here, nor in the schemas in it."""
-        return not (
-            self.rules or self.members or self.others or self.items or self.all_of
-        )
+        return not (self.rules or self.members or self.others or self.items)
 
     def within(self) -> Iterator[CompiledRule]:
         """Yield all rules, at any depth."""
         yield from self.rules
-        inner = [*self.members.values(), *self.all_of]
-        for node in (self.others, self.items, *inner):
+        for node in (self.others, self.items, *self.members.values()):
             if node is not None:
                 yield from node.within()
 
@@ -145,9 +137,8 @@ def _compile_rule(rule: JSONObject) -> CompiledRule:
     try:
         expression = expressions.compile_expression(text, optional_old_self=is_optional)
         if worded := as_text(rule.get("messageExpression")):
-            message = expressions.compile_expression(
-                worded, optional_old_self=is_optional
-            )
+            # Go: evalMessageExpression has no optional for any rule.
+            message = expressions.compile_expression(worded, optional_old_self=False)
     except expressions.ExpressionError as error:
         problem = str(error)
     uses_old = expressions.uses_old_self(text)
@@ -225,11 +216,7 @@ class RulePlace(msgspec.Struct, frozen=True):
     seen: Any = ABSENT
 
     def below(self) -> Iterator[RulePlace]:
-        """Yield the places in it, and it again for the rules of each allOf."""
-        for branch in self.rules.all_of:
-            # Go: errors of allOf are judged by what is above.
-            above = Correlation() if self.correlation.is_own else self.correlation
-            yield msgspec.structs.replace(self, rules=branch, correlation=above)
+        """Yield the places in it."""
         if isinstance(self.value, dict):
             yield from self._members(self.value)
         elif isinstance(self.value, list) and self.rules.items is not None:
@@ -294,6 +281,15 @@ class _Evaluation:
         if not expression.loops or expression.is_within_turns(self._whole[0]):
             return True
         return expression.is_within_turns(self._sizes[0])
+
+    @property
+    def has_old_for_messages(self) -> bool:
+        """Whether messages may name the old value: where a rule of the place does.
+
+        Go: validator, celActivationFactory.
+        """
+        rules = self.place.rules.rules
+        return self.old is not None and any(rule.uses_old for rule in rules)
 
     @property
     def _sizes(self) -> tuple[int, int]:
@@ -428,32 +424,36 @@ class RuleJudge:
             yield invalid(path, type_, detail)
             return
         if rule.uses_old or not place.correlation.is_unchanged:
-            # An expression of too many steps is no message, as on a server.
-            may_word = rule.message and not self._spend(rule.message, evaluation)
-            detail = _message(rule, bindings, is_worded=bool(may_word))
+            detail = self._word_refusal(rule, evaluation)
             here = Path((*path.steps, *rule.path))
             shown = None if type_ in _NAMED else evaluation.value
             yield _refusal(rule, here, type_, shown, detail)
+
+    def _word_refusal(self, rule: CompiledRule, evaluation: _Evaluation) -> str:
+        """Word a refusal (Go: evalMessageExpression, ruleMessageOrDefault)."""
+        stated = as_text(rule.rule.get("message")).strip()
+        stated = stated or f"failed rule: {rule.text.strip()}"
+        message = rule.message
+        # An expression of too many steps is no message, as on a server.
+        if message is None or self._spend(message, evaluation):
+            return stated
+        names_old = expressions.uses_old_self(message.text)
+        if names_old and not evaluation.has_old_for_messages:
+            return stated
+        try:
+            worded = message.evaluate(evaluation.bindings(with_old=names_old))
+        except _UNDECIDED:
+            return stated
+        text = worded.strip() if isinstance(worded, str) else ""
+        is_one_line = text and "\n" not in text
+        fits = is_one_line and len(text.encode()) <= _LONGEST_MESSAGE
+        return text if fits else stated
 
 
 def warn_of_unchecked_rule(name: str, path: Path, problem: str) -> Violation:
     """Make the warning of a rule of which it is not known what a server says."""
     message = f"was not checked: rule {name}: {problem}"
     return warn_of_unchecked_rules(message).below(path)
-
-
-def _message(rule: CompiledRule, bindings: Any, *, is_worded: bool) -> str:
-    """Word a refusal (Go: evalMessageExpression, ruleMessageOrDefault)."""
-    if is_worded and rule.message is not None:
-        try:
-            worded = rule.message.evaluate(bindings)
-        except (expressions.BudgetError, expressions.ExpressionError):
-            worded = ""
-        text = worded.strip() if isinstance(worded, str) else ""
-        if text and "\n" not in text and len(text.encode()) <= _LONGEST_MESSAGE:
-            return text
-    stated = as_text(rule.rule.get("message")).strip()
-    return stated or f"failed rule: {rule.text.strip()}"
 
 
 def _refusal(
