@@ -8,7 +8,7 @@ import msgspec
 
 from smp import _strategic as strategic
 from smp._storage.immutable import find_changed_immutable_fields
-from smp._storage.update import as_stored
+from smp._storage.update import as_stored, find_other_identity
 from smp._values.last_applied import LAST_APPLIED, with_last_applied
 from smp._values.values import JSON, JSONObject, as_list, as_object
 from smp.errors import SmpError
@@ -166,6 +166,8 @@ class Ways:
 
     def _is_reached(self, obj: JSONObject) -> bool:
         """Tell whether a server accepts an object, and the manifest holds in it."""
+        if find_other_identity(self.inputs.live, obj):
+            return False
         if find_changed_immutable_fields(self.inputs.live, obj, self.schema):
             return False
         if validate_unions(self.inputs.live, obj, self.schema, ratchet=True):

@@ -12,7 +12,7 @@ import smp
 from smp._values.values import ABSENT, JSON, JSONObject
 from smp.errors import SmpError
 from smp.explain import Cause, explain_apply
-from smp.explain._causes import CAUSES
+from smp.explain._causes import CAUSES, Remedy
 from smp.hazards import HAZARDS
 from tests.support.examples import python_examples, run_example
 from tests.support.paths import DOCS
@@ -433,3 +433,13 @@ def test_a_cause_far_down_is_found_where_there_is_no_room_to_try_a_remedy() -> N
     last, manifest, live = versions
     causes = explain_apply(last, manifest, live, schema)
     assert [cause.code for cause in causes] == ["overwritten"]
+
+
+def test_no_replace_is_proposed_that_a_server_refuses() -> None:
+    [repeated] = [each for each in SITUATIONS if each.code == "repeated-key"]
+    assert isinstance(repeated.cause().remedy, Remedy)
+    for name in ("uid", "resourceVersion"):
+        live = {**repeated.live, "metadata": {name: "5"}}
+        manifest = {**repeated.manifest, "metadata": {name: "4"}}
+        other = msgspec.structs.replace(repeated, live=live, manifest=manifest)
+        assert other.cause().remedy is None
