@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from smp.cli._cluster_inputs import connected, merge_keywords, read_manifests
 from smp.cli._cluster_options import MergeSettings
 from smp.cli._cluster_printing import print_report
+from smp.cli._comparing import Comparing
 
 
 def show_diff(cluster: str, settings: MergeSettings) -> int:
@@ -17,6 +18,7 @@ def show_diff(cluster: str, settings: MergeSettings) -> int:
     context = cluster.partition(":")[2] or settings.context
     settings = replace(settings, context=context)
     manifests = read_manifests(settings)
+    comparing = Comparing.of(settings, manifests.inputs)
     keywords = merge_keywords(settings, manifests)
     found = connected(settings).diff(manifests.objects, **keywords)
-    return print_report(manifests, [*found], settings, "smp diff")
+    return print_report(manifests, [*found], settings, "smp diff", comparing)

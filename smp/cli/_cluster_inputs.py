@@ -98,7 +98,8 @@ def read_manifests(settings: MergeSettings) -> Manifests:
     if not paths and not kustomizations:
         raise UsageError("give the manifests: -f FILE, or -k DIR")
     has_labels = select_by(settings.selector)
-    inputs = Inputs(exclude=settings.exclude, is_recursive=settings.recursive)
+    is_recursive = settings.recursive
+    inputs = Inputs(settings.max_bytes, settings.exclude, is_recursive=is_recursive)
     entries: list[Entry] = []
     objects: list[JSONObject] = []
     with closing(inputs):

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from smp._values.values import JSON, JSONObject, as_object
 from smp.cli._cluster_inputs import Manifests
+from smp.cli._comparing import Comparing
 from smp.cli._errors import CommandFailure, inline, printable, report
 from smp.cli._exit_codes import describe
 from smp.cli._formats import patch_layout
@@ -215,8 +216,12 @@ def print_report(
     results: list[Any],
     settings: CommandSettings,
     title: str,
+    comparing: Comparing | None = None,
 ) -> int:
-    """Print results in a format of reports, and return the exit code of a diff."""
+    """Print results in a format of reports, and return the exit code of a diff.
+
+    What ``comparing`` sets aside is no difference.
+    """
     rows = [ObjectRow(entry) for entry in manifests.entries]
     # What is pruned is in no manifest: it comes behind the objects of the manifests.
     for number, result in enumerate(results[len(rows) :], start=len(rows)):
@@ -228,13 +233,18 @@ def print_report(
         result = results[row.entry.number]
         if result.error is not None:
             raise CommandFailure(result.error, row.entry, row.entry.label)
-        return outcome_of(result, row.entry, settings).add_notes_of(row)
+        outcome = outcome_of(result, row.entry, settings).add_notes_of(row)
+        before, after = outcome.before, outcome.after
+        if comparing is None or not before or not after:
+            return outcome
+        sides, schema = (as_object(before), as_object(after)), result.schema
+        found = comparing.verdict(*sides, schema or WITHOUT_SCHEMA, has_live=False)
+        return replace(outcome, compared=found.aligned, set_aside=found.set_aside)
 
-    # What is selected is known by now, and a warning is no failure of kubectl.
+    # What is selected is known by now.
     settings = replace(
         settings,
         output=settings.output or "report",
-        strict=False,
         selector="",
         include_kind=(),
         jobs=1,

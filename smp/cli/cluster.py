@@ -107,7 +107,9 @@ def apply_manifests(settings: ClusterSettings) -> int:
     # Reports have the warnings and the errors.
     results: list[Any] = [*done.results]
     if settings.report_format or output in READER_OUTPUTS:
-        print_report(manifests, results, settings, "smp cluster apply")
+        # A warning is no failure of kubectl.
+        lenient = replace(settings, strict=False)
+        print_report(manifests, results, lenient, "smp cluster apply")
         failed = bool(done.errors) or bool(manifests.inputs.new_problems())
     else:
         show_warnings(done.results)

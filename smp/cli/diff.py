@@ -63,6 +63,12 @@ if TYPE_CHECKING:
 
 # The hazard of a last-applied configuration that the annotation does not have.
 _STALE: Final = "stale-last-applied"
+# What only a server does, and what is of no use to one, by the names of the settings.
+_BY_A_SERVER: Final = (
+    *("force_conflicts", "give_up", "skip_conflicts", "overwrite", "applyset"),
+    *("tooling", "prune_allowlist"),
+)
+_WITHOUT_A_SERVER: Final = ("include_kind",)
 
 
 class DiffSettings(MergeSettings, frozen=True):
@@ -104,9 +110,11 @@ def run_diff(settings: DiffSettings) -> int:
                 "--dry-run=server, --server-side and --prune ask a cluster: "
                 "smp diff FILE --live cluster"
             )
+        _require_unset(settings, _WITHOUT_A_SERVER, "does not work")
         from smp.cli._cluster_diff import show_diff  # noqa: PLC0415  # 150 ms
 
         return show_diff(cluster, replace(settings, paths=tuple(manifests)))
+    _require_unset(settings, _BY_A_SERVER, "only works")
     inputs = settings.open_inputs()
     comparing = Comparing.of(settings, inputs)
     at_once = settings.selects_by_name
@@ -129,6 +137,19 @@ def run_diff(settings: DiffSettings) -> int:
     layout = patch_layout(settings, inputs, "smp diff")
     work = Work(operation.compute, layout, is_comparison=True)
     return run(rows, work, inputs, settings)
+
+
+def _require_unset(settings: DiffSettings, names: tuple[str, ...], how: str) -> None:
+    """Raise UsageError for an option that nothing would come of."""
+    unset = DiffSettings()
+    for name in names:
+        value = getattr(settings, name)
+        if value != getattr(unset, name):
+            option = "no-" * (value is False) + name.replace("_", "-")
+            raise UsageError(
+                f"--{option} {how} where a server is asked: with --dry-run=server, "
+                "--server-side or --prune"
+            )
 
 
 def _paths_of(settings: DiffSettings) -> tuple[list[str], list[str]]:

@@ -390,6 +390,42 @@ class TestDiff:
         assert ran.exit_code == 1
         assert 'data.k: "1" -> "2"' in ran.stdout
 
+    def test_what_is_ignored_is_no_difference(self, smp: Smp) -> None:
+        smp("apply", "-f", written(CONFIG))
+        changed = written(CONFIG.replace('"1"', '"2"'))
+        assert smp("diff", "-f", changed, "--ignore", "data").exit_code == 0
+        rules = 'version: 1\nrules: [{paths: ["data.*"], reason: theirs}]\n'
+        options = ["--rules", written(rules, name="rules.yaml"), "--stat"]
+        ran = smp("diff", "-f", changed, *options)
+        assert ran.exit_code == 0
+        assert "1 difference set aside" in ran.stdout
+
+    def test_what_is_warned_of_is_a_failure_where_that_is_asked_for(
+        self, smp: Smp
+    ) -> None:
+        twice = written(
+            "apiVersion: v1\nkind: Service\nmetadata: {name: dns}\nspec:\n  ports:\n"
+            "  - {name: a, port: 53, protocol: UDP}\n"
+            "  - {name: b, port: 53, protocol: TCP}\n"
+        )
+        smp("apply", "-f", twice)
+        assert smp("diff", "-f", twice).exit_code == 0
+        assert smp("diff", "-f", twice, "--strict").exit_code != 0
+
+    def test_no_option_is_read_and_forgotten(self, smp: Smp) -> None:
+        ran = smp("diff", "-f", written(CONFIG), "--include-kind", "cm")
+        assert ran.exit_code == 2
+        assert "--include-kind does not work where a server is asked" in ran.stderr
+        assert smp("diff", "-f", written(CONFIG), "--max-bytes", "9").exit_code == 2
+        for option in (
+            *("--force-conflicts", "--skip-conflicts", "--give-up=data", "--tooling=a"),
+            *("--no-overwrite", "--applyset=a", "--prune-allowlist=v1/Pod"),
+        ):
+            ran = run("diff", "manifests.yaml", "--live", "cluster", option)
+            name = option.partition("=")[0]
+            assert (ran.exit_code, ran.stdout) == (2, "")
+            assert f"{name} only works where a server is asked" in ran.stderr
+
 
 class TestDrift:
     def test_what_others_changed(self, smp: Smp, api: KubernetesApi) -> None:
