@@ -266,7 +266,7 @@ def test_a_row_of_parquet_is_known_by_its_columns() -> None:
     ran = drift("-f", "a.yaml", "--live", "other.parquet")
     assert (ran.exit_code, "one column of objects" in ran.stderr) == (2, True)
     Path("no.parquet").write_text("nothing")
-    assert drift("-f", "a.yaml", "--live", "no.parquet").exit_code == 2
+    assert drift("-f", "a.yaml", "--live", "no.parquet").exit_code == 3
 
 
 def test_what_takes_no_part_is_named_and_counted() -> None:

@@ -27,6 +27,10 @@ _CLUSTER: Final = "cluster="
 _NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
 
 
+class DamagedFileError(DocumentError):
+    """A file was opened, and its content is not what its name says."""
+
+
 class FleetInputs(Inputs):
     """Inputs that may be compressed, or be named by a URL."""
 
@@ -41,19 +45,21 @@ class FleetInputs(Inputs):
             return
         import pyarrow as pa  # noqa: PLC0415  # an extra
 
+        failure = DocumentError
         try:
             system, place = arrow_file(path)
             # Arrow takes a compressed text without any byte for an empty one.
-            if compression is not None and not system.get_file_info(place).size:
-                raise DocumentError(
+            if compression is not None and system.get_file_info(place).size == 0:
+                raise DamagedFileError(
                     "the compressed file is empty",
                     code="unreadable",
                     source=name_of(path),
                 )
             with system.open_input_stream(place, compression=compression) as stream:
+                failure = DamagedFileError
                 yield BufferedReader(stream), False
         except (OSError, pa.ArrowException) as error:
-            raise DocumentError(
+            raise failure(
                 f"cannot read the file: {error}",
                 code="unreadable",
                 source=name_of(path),

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from smp.cli._drift.files import arrow_file
+from smp.cli._drift.files import DamagedFileError, arrow_file
 from smp.cli._inputs import name_of
 from smp.errors import DocumentError, SmpError
 
@@ -86,6 +86,9 @@ class ParquetTable:
         system, place = arrow_file(file)
         try:
             self._source = system.open_input_file(place)
+        except self._failures as error:
+            raise self._unreadable(error, DocumentError) from None
+        try:
             # It would keep what was read until the file is closed.
             self._parquet = pq.ParquetFile(self._source, pre_buffer=False)
         except self._failures as error:
@@ -139,8 +142,10 @@ class ParquetTable:
         except self._failures as error:
             raise self._unreadable(error) from None
 
-    def _unreadable(self, error: Exception) -> DocumentError:
-        return DocumentError(
+    def _unreadable(
+        self, error: Exception, failure: type[DocumentError] = DamagedFileError
+    ) -> DocumentError:
+        return failure(
             f"cannot read the file: {error}",
             code="unreadable",
             source=name_of(self.file),

@@ -11,7 +11,12 @@ import msgspec
 from smp._values.codec import decode, encode
 from smp._values.values import ABSENT, JSON, as_object, as_text
 from smp.cli._drift.documents import DocumentLog
-from smp.cli._drift.files import is_compressed, is_url, plain_name
+from smp.cli._drift.files import (
+    DamagedFileError,
+    is_compressed,
+    is_url,
+    plain_name,
+)
 from smp.cli._drift.gaps import ReadingGaps
 from smp.cli._drift.parquet import ParquetBatch, ParquetRows, ParquetTable
 from smp.cli._drift.records import (
@@ -104,9 +109,9 @@ class RecordReader:
                 self._has_some = True
                 yield record
         except DocumentError as error:
-            # A file that is named has to be readable; of a directory, and where there
-            # was something before, the others are read.
-            if file.is_side and not self._has_some:
+            # A file that is named has to be there; of a directory the others are read.
+            is_there = self._has_some or isinstance(error, DamagedFileError)
+            if file.is_side and not is_there:
                 raise
             self._fail(error, self._any_of(file.cluster))
 
