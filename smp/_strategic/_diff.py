@@ -669,6 +669,8 @@ class Diff:
         """
         modified = lists.modified
         as_it_is = cast("list[Value]", modified)
+        # One pass alone does not tell what the patch has nothing for.
+        self._notes_met = False
         removing = self._elements(lists.pair(lists.paired_base, as_it_is), field)
         first: JSONArray = [removing[index] for index in sequence if index in removing]
         first += deletions

@@ -238,3 +238,35 @@ def test_a_removed_port_whose_namesake_others_added_is_still_there() -> None:
     result = smp.three_way_apply(service(TCP), service(UDP), live, schema)
     assert same(result.object, live)
     assert [str(path) for path in result.unmet] == ["spec.ports[port=53]"]
+
+
+def test_what_a_patch_does_to_another_element_of_the_key_is_unmet() -> None:
+    """Kubectl deletes and adds in two passes, and sends both for the first element."""
+    schema = kubernetes().schema("v1", "Pod")
+
+    def pod(*variables: JSONObject) -> JSONObject:
+        env: list[JSON] = [{"name": "A", **each} for each in variables]
+        container: JSONObject = {"name": "app", "env": env}
+        return {"metadata": {"name": "a"}, "spec": {"containers": [container]}}
+
+    field: list[JSONObject] = [
+        {"valueFrom": {"fieldRef": {"fieldPath": path}}} for path in ("a", "b")
+    ]
+    secret: JSONObject = {"valueFrom": {"secretKeyRef": {"key": "c"}}}
+    former = pod(field[0], secret)
+    manifest = pod(field[1], {"valueFrom": {}, "value": "d"})
+    result = smp.three_way_apply(former, manifest, former, schema)
+    second = as_object(as_list(containers(result.object)[0]["env"])[1])
+    assert second == {"name": "A", **secret}
+    assert sorted(str(path).rpartition(".")[2] for path in result.unmet) == [
+        "value",
+        "valueFrom",
+    ]
+    # A patch that changes the first of two elements in place of the second one.
+    manifest = pod(field[0], {"valueFrom": {}})
+    result = smp.three_way_apply(former, manifest, former, schema)
+    assert result.unmet
+
+
+def containers(obj: JSONObject) -> list[JSONObject]:
+    return [*map(as_object, as_list(as_object(obj["spec"])["containers"]))]
