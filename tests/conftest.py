@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import gc
 import os
+from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -35,6 +36,8 @@ settings.register_profile(
 )
 settings.load_profile("repeatable")
 
+_LEAVES_CONNECTIONS: Final = ("default", "ignore:unclosed:ResourceWarning")
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -48,6 +51,16 @@ def pytest_collection_finish() -> None:
     """Leave modules and tests, millions of objects, out of all garbage collections."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Collect the connections that the clients of a test leave open.
+
+    Such a test has a mark that Python may warn of them; in a later one it may not.
+    """
+    marks = item.iter_markers("filterwarnings")
+    if any(text in mark.args for mark in marks for text in _LEAVES_CONNECTIONS):
+        gc.collect()
 
 
 @pytest.hookimpl(optionalhook=True)
