@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
+from contextlib import suppress
 from datetime import date
 from functools import lru_cache
 from typing import Any, Final
@@ -39,10 +40,6 @@ _NAME: Final = re.compile(r"[a-zA-Z_./-][a-zA-Z0-9_./-]*")
 _NANO: Final = 1_000_000_000
 
 
-class ConversionError(Exception):
-    """A value is not what its schema says, as an old value may be."""
-
-
 @lru_cache(maxsize=4096)
 def escape_name(name: str) -> str:
     """Return the name of a field in an expression; empty for one that has none."""
@@ -56,9 +53,9 @@ def escape_name(name: str) -> str:
 def convert_for_cel(value: JSON, node: SchemaNode) -> Any:
     """Return a value as an expression sees it; itself where nothing differs.
 
-    A value of a wrong type, which an update may leave as it was, is seen as it is: on a
-    server it is an error of what reads it, and here mostly one without an overload.
-    Raises ConversionError.
+    A value of a wrong type or format, which an update may leave as it was, is seen as
+    it is: on a server it is an error of what reads it, and here mostly one without an
+    overload.
     """
     if value is None or node.is_int_or_string:
         return value
@@ -104,7 +101,7 @@ def _object_as_seen(value: JSONObject, node: SchemaNode) -> JSONObject:
 
 
 def _text_as_seen(text: str, format_: str) -> Any:
-    try:
+    with suppress(ValueError):
         match format_:
             case "byte":
                 return b64decode(text)
@@ -114,11 +111,8 @@ def _text_as_seen(text: str, format_: str) -> Any:
                 days = date.fromisoformat(text).toordinal()
                 epoch = date(1970, 1, 1).toordinal()
                 return _timestamp((days - epoch) * 86_400, 0)
-            case "date-time":
-                instant = read_time(text.upper())
-                return None if instant is None else _timestamp(*instant)
-    except ValueError as error:
-        raise ConversionError(str(error)) from None
+            case "date-time" if instant := read_time(text.upper()):
+                return _timestamp(*instant)
     return text
 
 

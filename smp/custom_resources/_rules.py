@@ -25,7 +25,6 @@ from smp._values.values import (
 )
 from smp.custom_resources import _expressions as expressions
 from smp.custom_resources._cel_values import (
-    ConversionError,
     align,
     convert_for_cel,
     escape_name,
@@ -57,11 +56,7 @@ _FEW_STEPS: Final = 2_000
 _TOO_MANY_STEPS: Final = "the rules of the object may take too many steps"
 _LONG_RULE: Final = "it may take too many steps"
 _NAMED: Final = frozenset({"object", "array"})
-_UNDECIDED: Final = (
-    ConversionError,
-    expressions.BudgetError,
-    expressions.ExpressionError,
-)
+_UNDECIDED: Final = (expressions.BudgetError, expressions.ExpressionError)
 
 
 class CompiledRule(msgspec.Struct, frozen=True):
@@ -299,24 +294,22 @@ class _Evaluation:
 
     @property
     def seen(self) -> Any:
-        """The value as rules see it; ABSENT where it cannot be converted."""
+        """The value as rules see it."""
         if self._seen is ABSENT:
-            with suppress(ConversionError):
-                self._seen = convert_for_cel(self.value, self._node)
+            self._seen = convert_for_cel(self.value, self._node)
         return self._seen
 
     def bindings(self, *, with_old: bool) -> Any:
-        """Return what expressions are evaluated with. Raises ConversionError."""
+        """Return what expressions are evaluated with."""
         if with_old not in self._bindings:
-            seen = self.seen
-            if seen is ABSENT:
-                seen = convert_for_cel(self.value, self._node)
             old_seen = None
             if with_old:
                 old = align(self.old, self.value, self._node)
                 old_seen = convert_for_cel(old, self._node)
             has_old = with_old and self.old is not None
-            self._bindings[with_old] = expressions.bind(seen, old_seen, has_old=has_old)
+            self._bindings[with_old] = expressions.bind(
+                self.seen, old_seen, has_old=has_old
+            )
         return self._bindings[with_old]
 
 
@@ -412,7 +405,7 @@ class RuleJudge:
         except expressions.BudgetError as error:
             yield warn_of_unchecked_rule(rule.name, path, str(error))
             return
-        except (ConversionError, expressions.ExpressionError) as error:
+        except expressions.ExpressionError as error:
             if expressions.is_without_overload(error):
                 detail = (
                     f"'{error}': call arguments did not match a supported operator,"
