@@ -11,6 +11,7 @@ from smp.validation._content_checks import (
 )
 from smp.validation._job_checks import (
     check_finished,
+    check_indexes,
     exit_codes,
     failure_rules,
     success_rules,
@@ -34,8 +35,10 @@ from smp.validation._network_checks import (
     unique_ports,
 )
 from smp.validation._pod_checks import (
+    above_containers,
     check_mounted_volumes,
     check_one_source,
+    check_targets,
     check_variable_files,
     claimed_names,
     container_fields,
@@ -96,6 +99,7 @@ from smp.validation._value_checks import (
     int_or_percent,
     key_formats,
     keys_apart,
+    known_requests,
     longest,
     missing,
     no_empty_key,
@@ -123,6 +127,7 @@ from smp.validation._value_checks import (
 
 Check: TypeAlias = Callable[[Judged], None]
 CHECKS: Final[Mapping[str, Check]] = {
+    "above-containers": above_containers,
     "all-of": all_of,
     "alone": alone,
     "amounts": amounts,
@@ -149,6 +154,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "host-ports": host_ports,
     "huge-pages": huge_pages,
     "includes": includes,
+    "indexes": check_indexes,
     "ingress-path": ingress_path,
     "ingress-spec": ingress_spec,
     "init-containers": init_containers,
@@ -158,6 +164,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "json-secret": json_secret,
     "keys": key_formats,
     "keys-apart": keys_apart,
+    "known-requests": known_requests,
     "labels": valid_labels,
     "longest": longest,
     "missing": missing,
@@ -211,6 +218,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "star-apart": refuse_beside_star,
     "success-rules": success_rules,
     "supported": supported,
+    "targets": check_targets,
     "typed-addresses": check_typed_addresses,
     "unique": unique,
     "unique-beside": unique_beside,

@@ -69,6 +69,14 @@ _LONGEST_WINDOWS_DOMAIN: Final = 255
 _LONGEST_WINDOWS_USER: Final = 104
 _MOST_PARTS_OF_USERS: Final = 2
 _MOST_PARTS_OF_REQUESTS: Final = 2
+# Go: resource semverRe, the expression of semver.org.
+_SEMANTIC_VERSION: Final = re.compile(
+    r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"
+    r"(-(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)"
+    r"(\.(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?"
+    r"(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?",
+    re.ASCII,
+)
 _ISCSI: Final = re.compile(
     r".*iqn\.\d{4}-\d{2}\.[-.a-zA-Z0-9]+:[^,;*&$|\s]+"
     r"|eui.[a-zA-Z0-9]{16}|naa.[a-zA-Z0-9]{32}",
@@ -214,6 +222,46 @@ def domain_path(text: str) -> str:
     if not problem and not _PATH.fullmatch(path):
         return f"Invalid path (regex used for validation is '{_PATH.pattern}')"
     return problem
+
+
+def signer_name(text: str) -> str:
+    """Check the name of a signer (Go: core ValidateSignerName)."""
+    domain, slash, path = text.partition("/")
+    if not slash or "/" in path:
+        return (
+            "must be a fully qualified domain and path of the form"
+            " 'example.com/signer-name'"
+        )
+    for label in domain.split("."):
+        if problem := names.label(label):
+            return f'validating label "{label}": {problem}'
+    if "." not in domain:
+        return "should be a domain with at least two segments separated by dots"
+    return names.subdomain(path)
+
+
+def semantic_version(text: str) -> str:
+    """Check a version of a device (Go: resource semverRe)."""
+    if _SEMANTIC_VERSION.fullmatch(text):
+        return ""
+    return "must be a string compatible with semver.org spec 2.0.0"
+
+
+def non_resource_path(text: str) -> str:
+    """Check a path, or "*" (Go: flowcontrol ValidateNonResourceURLPath)."""
+    if text in ("*", "/"):
+        return ""
+    if not text:
+        return "must not be empty"
+    if not text.startswith("/"):
+        return "must start with slash"
+    if " " in text:
+        return "must not contain white-space"
+    if "//" in text:
+        return "must not contain double slash"
+    if "*" in text.removesuffix("/*"):
+        return "wildcard can only do suffix matching"
+    return ""
 
 
 def qualify_finalizer(text: str) -> str:
@@ -529,6 +577,7 @@ FORMATS: Final[Mapping[str, names.Rule]] = {
     "limit-type": limit_type,
     "no-backsteps": backsteps,
     "no-blanks": no_blanks,
+    "non-resource-path": non_resource_path,
     "not-ip": not_ip,
     "not-reserved": not_reserved,
     "one-line": one_line,
@@ -544,6 +593,8 @@ FORMATS: Final[Mapping[str, names.Rule]] = {
     "request-name": request_name,
     "resource": resource_name,
     "search-domain": search_domain,
+    "semver": semantic_version,
+    "signer-name": signer_name,
     "sloppy-cidr": sloppy_range,
     "sloppy-ip": sloppy_ip,
     "sysctl": sysctl,

@@ -102,6 +102,30 @@ _NEEDED: Final = {"Failed": "FailureTarget", "Complete": "SuccessCriteriaMet"}
 _EXCLUDED: Final = {"Failed": "Failed=true", "FailureTarget": "FailureTarget=true"}
 
 
+def check_indexes(judged: Judged) -> None:
+    """Check the indexes of a Job that are done (Go: batch validateIndexesFormat)."""
+    spec, text = as_object(judged.obj.get("spec")), as_text(judged.value)
+    most, problem = spec.get("completions"), ""
+    if not text or not isinstance(most, int):
+        return
+    if spec.get("completionMode") != "Indexed":
+        problem = "cannot set non-empty completedIndexes when non-indexed completion"
+        judged.invalid(text, f"{problem} mode")
+    last = -1
+    for number in text.replace("-", ",").split(","):
+        if not number.isdecimal():
+            problem = f'cannot convert string to integer for index: "{number}"'
+        elif int(number) >= most:
+            problem = f'too large index: "{number}"'
+        elif int(number) <= last:
+            problem = f"non-increasing order, previous: {last}, current: {number}"
+        else:
+            last = int(number)
+            continue
+        judged.invalid(text, f"error parsing completedIndexes: {problem}")
+        return
+
+
 def check_finished(judged: Judged) -> None:
     """Check the conditions of a Job, and what one that has ended has besides.
 

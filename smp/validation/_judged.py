@@ -85,7 +85,9 @@ class Judged:
 
     def invalid(self, value: Value, message: str, *below: Step) -> None:
         """Add a violation of a value that is not valid (Go: field.Invalid)."""
-        self.add("FieldValueInvalid", message, value, below)
+        is_forbidden = self.row.forbidden
+        reason: Reason = "FieldValueForbidden" if is_forbidden else "FieldValueInvalid"
+        self.add(reason, message, value, below)
 
     def required(self, message: str, *below: Step) -> None:
         """Add a violation of a value that is missing (Go: field.Required)."""

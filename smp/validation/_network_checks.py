@@ -126,11 +126,16 @@ def inner_ranges(judged: Judged) -> None:
 
 
 def one_per_family(judged: Judged) -> None:
-    """Refuse more than one range for each family (Go: core ValidateNode)."""
-    texts = as_list(judged.value)
+    """Refuse more than one range for each family (Go: core ValidateNode).
+
+    With ``key`` these are what the elements have in that field.
+    """
+    texts, key = as_list(judged.value), judged.row.key
+    if key:
+        texts = [element.get(key) for element in elements(judged)]
     families = [":" in as_text(text) for text in texts]
     if len(texts) > len(set(families)):
-        judged.invalid([*texts], judged.row.message)
+        judged.invalid(judged.value, judged.row.message)
 
 
 def _problem_of_domain(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import Final
 
 from smp._values.fields import objects_in
 from smp._values.names import label_key_problems
-from smp._values.quantities import read_quantity
+from smp._values.quantities import DECIMAL, Quantity, read_quantity
 from smp._values.values import (
     ABSENT,
     JSON,
@@ -29,6 +29,7 @@ from smp.validation._judged import (
 )
 from smp.violations import unsupported
 
+_NOTHING: Final = Quantity(0, "", 0, DECIMAL)
 # Go: k8s.io/kubernetes, pkg/apis/core/pods, ConvertDownwardAPIFieldLabel.
 _KNOWN_TO_CONVERT: Final = (
     "metadata.annotations",
@@ -274,6 +275,48 @@ def container_values(judged: Judged) -> None:
         value = at(container, steps)
         if value in judged.row.values:
             judged.invalid(value, judged.row.message, index, *steps)
+
+
+def check_targets(judged: Judged) -> None:
+    """Require containers that are there (Go: core validateEphemeralContainers)."""
+    others = [
+        each for name in judged.row.reads for each in as_list(judged.obj.get(name))
+    ]
+    known = ["", *[as_object(other).get("name") for other in others]]
+    for index, container in enumerate(elements(judged)):
+        target = as_text(container.get("targetContainerName"))
+        if target not in known:
+            below = (index, "targetContainerName")
+            judged.add("FieldValueNotFound", "", target, below)
+
+
+def above_containers(judged: Judged) -> None:
+    """Refuse requests of a Pod below those of its containers together.
+
+    Go: k8s.io/component-helpers, resource, AggregateContainerRequests.
+    """
+    for name, value in as_object(judged.value).items():
+        total, most = _NOTHING, _NOTHING
+        for container in as_list(judged.obj.get("containers")):
+            total = total.add(_request_of(container, name))
+        kept = _NOTHING
+        for container in as_list(judged.obj.get("initContainers")):
+            request = _request_of(container, name)
+            is_kept = as_object(container).get("restartPolicy") == "Always"
+            needed = kept.add(request)
+            most = needed if needed.compare(most) > 0 else most
+            kept = needed if is_kept else kept
+        total = total.add(kept)
+        total = most if most.compare(total) > 0 else total
+        quantity = read_quantity(value)
+        if quantity is not None and total.compare(quantity) > 0:
+            message = judged.row.message.format(other=total.text)
+            judged.invalid(value, message, Key(name))
+
+
+def _request_of(container: JSON, name: str) -> Quantity:
+    requests = as_object(at(container, ("resources", "requests")))
+    return read_quantity(requests.get(name)) or _NOTHING
 
 
 def claimed_names(judged: Judged) -> None:

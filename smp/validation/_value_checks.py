@@ -185,17 +185,19 @@ def key_formats(judged: Judged) -> None:
 def supported(judged: Judged) -> None:
     """Support ``values`` only (Go: field.NotSupported).
 
-    With ``key`` the value is that of the object in the field, and the cause shows it.
-    Of a list, with ``each``, the cause names the element, or else what is ``reported``.
+    Of a list, with ``each``, the cause names the element, or else what is ``reported``;
+    with ``key`` as well, it is about that field of the elements.
     The empty value is absent, unless ``_judges_empty`` says otherwise.
     """
     row, value = judged.row, judged.value
     values: list[JSON] = [*row.values]
     if row.each:
         for index, element in enumerate(as_list(value)):
-            if element not in values:
-                steps = judged.steps if row.reported else (*judged.steps, index)
-                judged.found.append(unsupported(Path(steps), element, values))
+            text = as_object(element).get(row.key) if row.key else element
+            if text not in values:
+                below = (index, row.key) if row.key else (index,)
+                steps = judged.steps if row.reported else (*judged.steps, *below)
+                judged.found.append(unsupported(Path(steps), text, values))
         return
     if is_missing(value) and not _judges_empty(judged):
         return
@@ -234,11 +236,16 @@ def api_group(judged: Judged) -> None:
 
 
 def any_of(judged: Judged) -> None:
-    """Require one of the fields ``values`` of the object in the field."""
+    """Require one of the fields ``values`` of the object in the field.
+
+    With ``zero`` "pointer" an empty text is set.
+    """
     value = judged.value
     if isinstance(value, dict):
+        is_pointer = judged.row.zero == "pointer"
         for name in judged.row.values:
-            if not is_missing(value.get(name, ABSENT)):
+            found = value.get(name, ABSENT)
+            if not is_missing(found) or (is_pointer and found == ""):
                 return
         judged.required(judged.row.message)
 
@@ -402,6 +409,19 @@ def distinct_in(judged: Judged) -> None:
             if text and text in seen:
                 judged.invalid(text, judged.row.message, index, name)
             seen.add(text)
+
+
+def known_requests(judged: Judged) -> None:
+    """Require names of requests, or of parts (Go: resource validateRequestNameRef)."""
+    known: set[str] = set()
+    for request in as_list(judged.obj.get("requests")):
+        name = as_text(as_object(request).get("name"))
+        parts = as_list(as_object(request).get("firstAvailable"))
+        known |= {name, *[f"{name}/{as_object(each).get('name')}" for each in parts]}
+    for index, element in enumerate(elements(judged)):
+        for number, text in enumerate(as_list(element.get("requests"))):
+            if as_text(text) not in known:
+                judged.invalid(text, judged.row.message, index, "requests", number)
 
 
 def repeated_claims(judged: Judged) -> None:

@@ -39,7 +39,8 @@ def send(client: httpx.Client, asked: dict[str, Any]) -> tuple[int, list[list[st
     answer = client.request(
         asked["method"], asked["path"], content=content, headers=headers
     )
-    is_status = answer.status_code >= 400 and "json" in answer.headers["content-type"]
+    is_json = "json" in answer.headers.get("content-type", "")
+    is_status = is_json and answer.status_code >= 400
     return answer.status_code, causes_of(answer.json()) if is_status else []
 
 

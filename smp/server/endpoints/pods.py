@@ -124,12 +124,12 @@ async def bind(call: Call) -> Response:
             stored = await find(call.state, target)
             pod = unpack(stored, target.resource)
             spec, status = as_object(pod.get("spec")), as_object(pod.get("status"))
+            problem = "has non-empty .spec.schedulingGates"
             # The first scheduler wins.
-            if spec.get("nodeName"):
-                raise ModifiedError(
-                    f"pod {target.name} is already assigned to node"
-                    f' "{as_text(spec["nodeName"])}"'
-                )
+            if taken := as_text(spec.get("nodeName")):
+                problem = f'is already assigned to node "{taken}"'
+            if taken or spec.get("schedulingGates"):
+                raise ModifiedError(f"pod {target.name} {problem}")
             others = [
                 other
                 for other in objects_in(status.get("conditions"))

@@ -101,6 +101,11 @@ async def service_account_token(call: Call) -> Response:
         path = Path(("spec", "expirationSeconds"))
         detail = "may not specify a duration less than 10 minutes"
         raise InvalidError([invalid(path, seconds, detail)])
+    bound = as_object(spec.get("boundObjectRef"))
+    kind = as_text(bound.get("apiVersion")), as_text(bound.get("kind"))
+    if bound and kind not in (("v1", "Pod"), ("v1", "Node"), ("v1", "Secret")):
+        named = f"{kind[0]}, Kind={kind[1]}"
+        raise StatusError(f"cannot bind token to object of type {named}")
     metadata = metadata_of(account)
     now = datetime.now(UTC)
     expires = now + timedelta(seconds=seconds)
