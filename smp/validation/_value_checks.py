@@ -342,8 +342,13 @@ def alone(judged: Judged) -> None:
 
 
 def apart(judged: Judged) -> None:
-    """Refuse a list that has all of the texts ``values``."""
-    texts = as_list(judged.value)
+    """Refuse a list that has all of the texts ``values``, or elements with these.
+
+    With ``key`` these are what the elements have in that field.
+    """
+    key, texts = judged.row.key, as_list(judged.value)
+    if key:
+        texts = [element.get(key) for element in elements(judged)]
     if all(text in texts for text in judged.row.values):
         judged.invalid(texts, judged.row.message)
 
