@@ -191,12 +191,18 @@ def compose_patches(
         # Composing looks at all of a patch, so all of it is converted at once.
         patch = as_plain_object(f"patches[{index}]", given)
         check_depth(patch)
+        plain.append(patch)
+    return _compose(plain, schema)
+
+
+@over_json("the patch", "plain", deciding=("plain",))
+def _compose(plain: list[JSONObject], schema: Schema) -> JSONObject:
+    for patch in plain:
         # Composing does not look into all parts of a patch, such as what a later patch
         # replaces.
         check_retained(patch, schema.type)
         # A patch that is malformed by itself raises its own error here.
         compose_objects({}, patch, schema.type)
-        plain.append(patch)
     try:
         try:
             return compose_all({}, plain, schema.type)

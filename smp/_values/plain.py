@@ -23,7 +23,14 @@ import msgspec
 from smp._values.client_models import content_of, time_of
 from smp._values.raw import RawJSON
 from smp._values.stack import require_stack
-from smp._values.values import JSON, JSONArray, JSONObject, NotPlainError, type_name
+from smp._values.values import (
+    JSON,
+    JSONArray,
+    JSONObject,
+    NotPlainError,
+    sort_members,
+    type_name,
+)
 from smp.errors import ObjectError, SchemaError, SmpError, check_schema, too_deep
 
 if TYPE_CHECKING:
@@ -169,18 +176,6 @@ def plain(value: object) -> JSON:
     if time is not None:
         return time
     raise _not_json(f"{type_name(value)} is not a JSON type")
-
-
-def sort_members(value: JSON) -> JSON:
-    """Return a value with the members of each object in the order of their names.
-
-    Raises RecursionError.
-    """
-    if isinstance(value, dict):
-        return {name: sort_members(value[name]) for name in sorted(value)}
-    if isinstance(value, list):
-        return [sort_members(element) for element in value]
-    return value
 
 
 def as_object(value: object) -> dict[str, Any]:

@@ -28,11 +28,12 @@ RecursionError into a DepthError.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from enum import Enum
 from itertools import compress
 from math import isfinite
 from operator import eq
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 import msgspec
 
@@ -398,9 +399,26 @@ def number_text(value: int) -> str:
         return hex(value)
 
 
+def sort_members(value: JSON) -> JSON:
+    """Return a value with the members of each object in the order of their names.
+
+    Raises RecursionError.
+    """
+    if isinstance(value, dict):
+        return {name: sort_members(value[name]) for name in sorted(value)}
+    if isinstance(value, list):
+        return [sort_members(element) for element in value]
+    return value
+
+
 def show(value: object) -> str:
-    """Return the ``repr`` of a value for a message; deep ones and long integers too."""
+    """Return the ``repr`` of a value for a message; deep ones and long integers too.
+
+    It is the same for any order of members.
+    """
     try:
+        with suppress(TypeError):  # names that are no texts
+            value = sort_members(cast("JSON", value))
         return repr(value)
     except (RecursionError, ValueError):
         return f"an {type_name(value)} that cannot be printed"

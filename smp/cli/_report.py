@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from smp._values.last_applied import LAST_APPLIED
-from smp._values.plain import sort_members
-from smp._values.values import ABSENT, JSON, Absent
+from smp._values.values import ABSENT, JSON, Absent, sort_members
 from smp.cli._changes import ValueChange, changes
 from smp.cli._errors import inline, printable
 from smp.cli._exit_codes import describe, is_refusal

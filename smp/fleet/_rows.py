@@ -33,8 +33,7 @@ import msgspec
 from smp._storage.update import STOCK_PROFILE
 from smp._values.api_objects import SHOWN_OF_SECRET
 from smp._values.label_selectors import LabelSelector
-from smp._values.plain import sort_members
-from smp._values.values import JSON, JSONObject, as_object, as_text
+from smp._values.values import JSON, JSONObject, as_object, as_text, sort_members
 from smp.comparison import NO_RULES, Rules, compared, is_stored
 from smp.errors import ObjectError, SmpError, UnknownKindError, too_deep
 from smp.explain import codes_at

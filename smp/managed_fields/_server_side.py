@@ -131,7 +131,7 @@ class ServerSideApplyResult(msgspec.Struct, frozen=True):
     remark: Remark | None = None
 
 
-@over_json("the object", "live", "applied", deciding=("applied",))
+@over_json("the object", "live", "applied", deciding=("live", "applied"))
 def server_side_apply(  # noqa: PLR0913  (what a request says, step by step)
     live: Mapping[str, Any] | None,
     applied: Mapping[str, Any],

@@ -7,8 +7,7 @@ from typing import Final
 from smp._values.codec import encode
 from smp._values.findings import Finding
 from smp._values.last_applied import LAST_APPLIED
-from smp._values.plain import sort_members
-from smp._values.values import ABSENT, JSON, Absent
+from smp._values.values import ABSENT, JSON, Absent, sort_members
 from smp.documents import dump_yaml
 from smp.errors import SmpError
 from smp.paths import Path

@@ -154,7 +154,8 @@ def test_what_an_error_says_does_not_depend_on_it() -> None:
 
 def test_which_error_is_raised_does_not_depend_on_it() -> None:
     """Elements of two lists lack their patch merge keys; a conflict prints a value;
-    two fields are unknown.
+    two fields are unknown, of the manifest or of what is live; two patches cannot be
+    composed in two places.
     """
     schema = smp.kubernetes().schema("v1", "Pod")
     broken: JSONObject = {"containers": [{"image": "a"}], "volumes": [{"emptyDir": {}}]}
@@ -186,7 +187,18 @@ def test_which_error_is_raised_does_not_depend_on_it() -> None:
         with pytest.raises(smp.ObjectError) as unknown:
             smp.server_side_apply(None, pod, schema, manager="me")
         errors.add(unknown.value.problem)
-    assert len(errors) == 3, errors
+        with pytest.raises(smp.ObjectError) as stored:
+            smp.server_side_apply(pod, {**pod, "spec": {}}, schema, manager="me")
+        errors.add(stored.value.problem)
+        removed = {"status": {name: None for name in first}}
+        with pytest.raises(smp.UnknownFieldError) as composed:
+            smp.compose_patches(
+                [removed, {"status": {name: {"a": 1} for name in first}}], schema
+            )
+        errors.add(str(composed.value))
+        [differing] = smp.find_conflicts({"spec": None}, {"spec": second}, schema)
+        errors.add(str(differing))
+    assert len(errors) == 6, errors
 
 
 def test_an_element_of_an_atomic_list_is_known_by_its_value() -> None:
