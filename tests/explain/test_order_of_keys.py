@@ -190,7 +190,7 @@ def test_which_error_is_raised_does_not_depend_on_it() -> None:
         with pytest.raises(smp.ObjectError) as stored:
             smp.server_side_apply(pod, {**pod, "spec": {}}, schema, manager="me")
         errors.add(stored.value.problem)
-        removed = {"status": {name: None for name in first}}
+        removed = {"status": dict.fromkeys(first)}
         with pytest.raises(smp.UnknownFieldError) as composed:
             smp.compose_patches(
                 [removed, {"status": {name: {"a": 1} for name in first}}], schema
