@@ -219,7 +219,7 @@ def _compose(plain: list[JSONObject], schema: Schema) -> JSONObject:
         ) from None
 
 
-@over_json("the patch", "left", "right")
+@over_json("the patch", "left", "right", deciding=("left", "right"))
 def find_conflicts(
     left: Mapping[str, Any], right: Mapping[str, Any], schema: Schema
 ) -> tuple[Conflict, ...]:

@@ -196,9 +196,12 @@ def test_which_error_is_raised_does_not_depend_on_it() -> None:
                 [removed, {"status": {name: {"a": 1} for name in first}}], schema
             )
         errors.add(str(composed.value))
+        with pytest.raises(smp.SmpError) as compared:
+            smp.find_conflicts({"spec": spec}, {"spec": whole}, schema)
+        errors.add(str(compared.value))
         [differing] = smp.find_conflicts({"spec": None}, {"spec": second}, schema)
         errors.add(str(differing))
-    assert len(errors) == 6, errors
+    assert len(errors) == 7, errors
 
 
 def test_an_element_of_an_atomic_list_is_known_by_its_value() -> None:
