@@ -198,7 +198,7 @@ def test_which_error_is_raised_does_not_depend_on_it() -> None:
         errors.add(str(composed.value))
         with pytest.raises(smp.SmpError) as compared:
             smp.find_conflicts({"spec": spec}, {"spec": whole}, schema)
-        errors.add(str(compared.value))
+        errors.add(f"compared: {compared.value}")
         [differing] = smp.find_conflicts({"spec": None}, {"spec": second}, schema)
         errors.add(str(differing))
     assert len(errors) == 7, errors
