@@ -399,15 +399,17 @@ def number_text(value: int) -> str:
         return hex(value)
 
 
-def sort_members(value: JSON) -> JSON:
+def sort_members(value: JSON, levels: int = MAX_LEVELS) -> JSON:
     """Return a value with the members of each object in the order of their names.
 
     Raises RecursionError.
     """
+    if not levels:
+        raise RecursionError
     if isinstance(value, dict):
-        return {name: sort_members(value[name]) for name in sorted(value)}
+        return {name: sort_members(value[name], levels - 1) for name in sorted(value)}
     if isinstance(value, list):
-        return [sort_members(element) for element in value]
+        return [sort_members(element, levels - 1) for element in value]
     return value
 
 
