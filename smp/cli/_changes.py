@@ -78,12 +78,7 @@ def _element_changes(
     before, after = _by_key(old, keys), _by_key(new, keys)
     former = _rename_fields(before, after, keys) if renames else {}
     is_former = set(former.values())
-    # Readers tell the elements by one key, if there is one that is enough alone.
-    shown = keys
-    for key_name in keys:
-        if identifies(old, (key_name,)) and identifies(new, (key_name,)):
-            shown = (key_name,)
-            break
+    shown = _choose_shown_keys(old, new, keys)
     for key in {**before, **after}:
         # What it is called now is reported instead.
         if key in is_former:
@@ -116,6 +111,16 @@ def _element_changes(
             for elements in (before, after)
         )
         yield ValueChange(path, old_keys, new_keys, is_order=True)
+
+
+def _choose_shown_keys(
+    old: JSONArray, new: JSONArray, keys: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return the keys by which readers tell the elements: one that is enough alone."""
+    for name in keys:
+        if identifies(old, (name,)) and identifies(new, (name,)):
+            return (name,)
+    return keys
 
 
 def _step_to(index: int, element: JSONObject, names: tuple[str, ...]) -> Step:

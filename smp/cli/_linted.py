@@ -170,16 +170,10 @@ def parts_of(inputs: Inputs, paths: Sequence[str]) -> Iterator[LintedPart]:
             for chunk, is_regular in inputs.chunks_of(path):
                 target = patches.get(os.path.normpath(chunk.source))
                 identities = _identities(chunk)
-                former = []
-                for identity, line in identities:
-                    key = (identity.key, identity.namespace)
-                    is_one = identity.name and not identity.is_generated
-                    former.append(places.get(key, "") if is_one else "")
-                    # A patch stands beside what it patches, a dump beside its manifest.
-                    if target is None and not any(
-                        name in chunk.data for name in _OF_DUMPS
-                    ):
-                        places.setdefault(key, f"{chunk.source}:{line}")
+                # A patch stands beside what it patches, a dump beside its manifest.
+                is_dump = any(name in chunk.data for name in _OF_DUMPS)
+                source = "" if target is not None or is_dump else chunk.source
+                former = _find_former(identities, places, source)
                 place = part_of(chunk, 0, is_regular=is_regular)
                 entry = Entry(
                     identities[0][0] if identities else ObjectIdentity(),
@@ -194,12 +188,28 @@ def parts_of(inputs: Inputs, paths: Sequence[str]) -> Iterator[LintedPart]:
                     inputs.definitions.append(entry)
                 yield LintedPart(
                     entry,
-                    former=tuple(former),
+                    former=former,
                     is_named=is_named,
                     target=target,
                 )
         except DocumentError as error:
             inputs.problems.append(CommandFailure(error))
+
+
+def _find_former(
+    identities: list[tuple[ObjectIdentity, int]],
+    places: dict[tuple[object, str], str],
+    source: str,
+) -> tuple[str, ...]:
+    """Return where each object was seen before; note where it is now, in a source."""
+    former = []
+    for identity, line in identities:
+        key = (identity.key, identity.namespace)
+        is_one = identity.name and not identity.is_generated
+        former.append(places.get(key, "") if is_one else "")
+        if source:
+            places.setdefault(key, f"{source}:{line}")
+    return tuple(former)
 
 
 def _beside(path: str) -> list[str]:
