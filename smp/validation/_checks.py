@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
 from smp.validation._content_checks import (
-    certificate_request,
+    check_pem,
     json_secret,
 )
 from smp.validation._job_checks import (
@@ -25,6 +25,7 @@ from smp.validation._metadata_checks import (
 )
 from smp.validation._network_checks import (
     check_typed_addresses,
+    class_annotation,
     ingress_path,
     ingress_spec,
     inner_ranges,
@@ -86,6 +87,7 @@ from smp.validation._value_checks import (
     any_of,
     apart,
     api_group,
+    check_device_nodes,
     check_joined_name,
     check_length,
     check_range,
@@ -136,10 +138,11 @@ CHECKS: Final[Mapping[str, Check]] = {
     "any-of": any_of,
     "apart": apart,
     "api-group": api_group,
-    "certificate-request": certificate_request,
     "claimed": claimed_names,
+    "class-annotation": class_annotation,
     "container-fields": container_fields,
     "container-values": container_values,
+    "device-nodes": check_device_nodes,
     "disjoint": disjoint,
     "distinct": distinct,
     "distinct-in": distinct_in,
@@ -188,6 +191,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "operator": check_known_operator,
     "own-namespace": own_namespace,
     "owner-references": owner_references,
+    "pem": check_pem,
     "pod-field": pod_field,
     "pod-resources": pod_resources,
     "port-names": port_names,
@@ -236,7 +240,7 @@ JUDGE_ABSENT: Final = frozenset(
     {
         "any-of",
         "api-group",
-        "certificate-request",
+        "pem",
         "expression-values",
         "ingress-path",
         "ingress-spec",

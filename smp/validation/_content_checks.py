@@ -6,6 +6,7 @@ This module is compiled with mypyc (hatch_build.py).
 from __future__ import annotations
 
 import binascii
+import re
 from types import NoneType
 from typing import Final
 
@@ -15,7 +16,7 @@ from smp.errors import DocumentError
 from smp.paths import Key
 from smp.validation._judged import Judged
 
-_REQUEST: Final = b"-----BEGIN CERTIFICATE REQUEST-----"
+_BLOCK: Final = re.compile(rb"-----BEGIN ([A-Z ]+)-----\n([A-Za-z0-9+/=\s]*)-----END")
 
 
 def _decode(text: str) -> bytes:
@@ -45,8 +46,21 @@ def json_secret(judged: Judged) -> None:
         judged.invalid("<secret contents redacted>", problem, Key(key))
 
 
-def certificate_request(judged: Judged) -> None:
-    """Require a request in PEM (Go: certificates ParseCSR)."""
-    text = as_text(judged.value)
-    if _REQUEST not in _decode(text):
+def check_pem(judged: Judged) -> None:
+    """Require blocks in PEM of the kind ``key`` (Go: ParseCSR, validateCertificate).
+
+    Of their contents this looks at the length only.
+    """
+    text, kind = as_text(judged.value), judged.row.key
+    blocks = _BLOCK.findall(_decode(text))
+    if not blocks or blocks[0][0] != kind.encode():
         judged.invalid(text, judged.row.message)
+    elif not all(_is_sequence(_decode(body.decode())) for _, body in blocks):
+        judged.invalid(text, "asn1: structure error")
+
+
+def _is_sequence(der: bytes) -> bool:
+    """Tell whether DER is one sequence that has the length that it says."""
+    size = der[1] & 0x7F if len(der) > 1 and der[1] & 0x80 else 0
+    length = int.from_bytes(der[2 : 2 + size] if size else der[1:2], "big")
+    return der[:1] == b"0" and len(der) == 2 + size + length

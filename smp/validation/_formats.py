@@ -55,6 +55,8 @@ _RESOURCES: Final = _CONTAINER_RESOURCES.union(
 _LIMIT_TYPES: Final = ("Pod", "Container", "PersistentVolumeClaim")
 _PATH: Final = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 _IDENTIFIER: Final = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
+_ATTRIBUTE: Final = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]{0,31}")
+_LONGEST_DRIVER: Final = 63
 # Go: cel-go's reserved words, of apiserver's pkg/cel/common, celReservedSymbols.
 _RESERVED: Final = frozenset(
     {
@@ -164,6 +166,15 @@ def api_version(text: str) -> str:
     if text.count("/") > 1:
         return f"unexpected GroupVersion string: {text}"
     return ""
+
+
+def group_version(text: str) -> str:
+    """Check an apiVersion of parameters (Go: validateParamKind)."""
+    group, _, version = text.rpartition("/")
+    problem = api_version(text) or (group and names.subdomain(group))
+    if not problem and not version:
+        return "version must be specified"
+    return problem or names.rfc1035_label(version)
 
 
 def ip_range(text: str) -> str:
@@ -296,23 +307,56 @@ def canonical_name(text: str) -> str:
 
 def attribute_name(text: str) -> str:
     """Check a domain and an identifier (Go: resource validateFullyQualifiedName)."""
-    domain, slash, name = text.partition("/")
-    if not slash:
+    if "/" not in text:
         return "a fully qualified name must be a domain and a name separated by a slash"
-    if not domain:
+    return attribute_key(text)
+
+
+def attribute_key(text: str) -> str:
+    """Check an identifier, before which a domain may be.
+
+    Go: resource validateQualifiedName, which looks at no more than two parts.
+    """
+    domain, slash, name = text.rpartition("/")
+    if "/" in domain:
+        return ""
+    if slash and not domain:
         return "the domain must not be empty"
-    if not name:
+    if slash and not name:
         return "the name must not be empty"
-    if "/" in name:
-        return ""  # Go: validateQualifiedName looks at no more than two parts
-    if not _IDENTIFIER.fullmatch(name):
+    if not _ATTRIBUTE.fullmatch(name):
         return (
             "a valid C identifier must start with alphabetic character or '_',"
             " followed by a string of alphanumeric characters or '_' (e.g. 'my_name',"
             "  or 'MY_NAME',  or 'MyName', regex used for validation is"
             " '[A-Za-z_][A-Za-z0-9_]*')"
         )
-    return names.subdomain(domain)
+    return driver_name(domain) if slash else ""
+
+
+def driver_name(text: str) -> str:
+    """Check the name of a driver (Go: core ValidateCSIDriverName)."""
+    problem = "" if len(text) <= _LONGEST_DRIVER else "may not be more than 63 bytes"
+    return problem or names.subdomain(text.lower())
+
+
+def pool_name(text: str) -> str:
+    """Check the name of a pool: names with "/" between them (Go: validatePoolName)."""
+    problems = map(names.subdomain, [*text.split("/"), text.replace("/", ".")])
+    return next((problem for problem in problems if problem), "")
+
+
+def kind_name(text: str) -> str:
+    """Check the name of a kind (Go: admissionregistration validateParamKind)."""
+    problem = names.rfc1035_label(text.lower())
+    return problem and f"may have mixed case, but should otherwise match: {problem}"
+
+
+def any_namespace(text: str) -> str:
+    """Check a namespace or "*" (Go: ValidateFlowSchemaResourcePolicyRule)."""
+    message = "each member of this list must be '*' or a DNS-1123 label; "
+    problem = "" if text == "*" else names.label(text)
+    return problem and message + problem
 
 
 def request_name(text: str) -> str:
@@ -548,7 +592,8 @@ def is_extended_resource(name: str) -> bool:
 
 FORMATS: Final[Mapping[str, names.Rule]] = {
     "absolute-path": absolute_path,
-    "api-version": api_version,
+    "any-namespace": any_namespace,
+    "attribute-key": attribute_key,
     "attribute-name": attribute_name,
     "audit-key": audit_key,
     "annotation-key": names.annotation_key,
@@ -562,8 +607,10 @@ FORMATS: Final[Mapping[str, names.Rule]] = {
     "dns-label": names.label,
     "dns-subdomain": names.subdomain,
     "domain-path": domain_path,
+    "driver-name": driver_name,
     "environment-name": environment_name,
     "extended-resource": extended_resource,
+    "group-version": group_version,
     "header": header_name,
     "host": host,
     "https-url": https_url,
@@ -572,6 +619,7 @@ FORMATS: Final[Mapping[str, names.Rule]] = {
     "legacy-cidr": ip_range,
     "legacy-ip": ip_address,
     "iscsi": iscsi_name,
+    "kind": kind_name,
     "label-key": names.label_key,
     "label-value": names.label_value,
     "limit-type": limit_type,
@@ -584,6 +632,7 @@ FORMATS: Final[Mapping[str, names.Rule]] = {
     "padded-cidr": padded_range,
     "padded-sloppy-cidr": padded_sloppy_range,
     "path-segment": names.path_segment,
+    "pool-name": pool_name,
     "port-name": port_name,
     "priority-class": priority_class,
     "qualified-finalizer": qualify_finalizer,

@@ -13,12 +13,14 @@ from smp._values.values import (
     ABSENT,
     JSONObject,
     as_list,
+    as_object,
     as_text,
     printed,
 )
 from smp.validation._formats import FORMATS
 from smp.validation._judged import (
     Judged,
+    at,
     elements,
     is_missing,
 )
@@ -93,6 +95,17 @@ def ingress_path(judged: Judged) -> None:
         for part in ("/..", "/."):
             if path.endswith(part):
                 judged.invalid(path, f"cannot end with '{part}'")
+
+
+def class_annotation(judged: Judged) -> None:
+    """Require the class that an annotation of a new Ingress names, too.
+
+    Go: networking ValidateIngressCreate.
+    """
+    annotations = as_object(at(judged.obj, ("metadata", "annotations")))
+    name = annotations.get("kubernetes.io/ingress.class")
+    if not judged.old and isinstance(name, str) and name != judged.value:
+        judged.invalid(name, judged.row.message)
 
 
 # Of an address for an EndpointSlice, by the type of its addresses.

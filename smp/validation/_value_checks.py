@@ -26,7 +26,7 @@ from smp.validation._judged import (
     is_missing,
 )
 from smp.validation._table import ValidationRow
-from smp.violations import too_many, unsupported
+from smp.violations import too_long, too_many, unsupported
 
 _MOST_PORTS: Final = 65535
 _LONGEST_PERCENT: Final = 18  # characters that count
@@ -126,12 +126,12 @@ def _is_between(number: int, row: ValidationRow) -> bool:
 
 
 def check_length(judged: Judged) -> None:
-    """Refuse a list or a text that is longer than ``maximum``.
+    """Refuse a list, a map or a text that is longer than ``maximum``.
 
-    A list without a message has too many items (Go: field.TooMany).
+    Without a message there are too many items (Go: field.TooMany).
     """
     value, most = judged.value, judged.row.maximum or 0
-    if not isinstance(value, list | str) or len(value) <= most:
+    if not isinstance(value, list | str | dict) or len(value) <= most:
         return
     if judged.row.message:
         judged.invalid(value, judged.row.message)
@@ -177,9 +177,9 @@ def text_format(judged: Judged) -> None:
 
 
 def key_formats(judged: Judged) -> None:
-    """Check the format of the keys of a map; a cause names the key."""
+    """Check the format of the keys of a map; a cause names the key, or ``reported``."""
     for key in as_object(judged.value):
-        _is_text_of(judged, key, (Key(key),))
+        _is_text_of(judged, key, () if judged.row.reported else (Key(key),))
 
 
 def supported(judged: Judged) -> None:
@@ -429,6 +429,19 @@ def known_requests(judged: Judged) -> None:
                 judged.invalid(text, judged.row.message, index, "requests", number)
 
 
+def check_device_nodes(judged: Judged) -> None:
+    """Require one place of each device, or none (Go: resource validateDevice)."""
+    is_asked = judged.obj.get("perDeviceNodeSelection") is True
+    for index, device in enumerate(elements(judged)):
+        names = [name for name in judged.row.values if device.get(name) is not None]
+        given = [f"`{name}`" for name in names if device[name] not in ("", False)]
+        if is_asked and not given:
+            judged.required(judged.row.message, index)
+        elif (names and not is_asked) or len(given) > 1:
+            shown = f"{{{', '.join(given)}}}" if is_asked else None
+            judged.invalid(shown, judged.row.message, index)
+
+
 def repeated_claims(judged: Judged) -> None:
     """Refuse a claim that is named before (Go: validateResourceClaimNames)."""
     whole: set[str] = set()
@@ -539,7 +552,14 @@ def require_each(judged: Judged) -> None:
 
 
 def longest(judged: Judged) -> None:
-    """Refuse a text of more bytes than ``maximum``, which the cause does not show."""
+    """Refuse a text of more bytes than ``maximum``, which the cause does not show.
+
+    Without a message it is too long (Go: field.TooLong).
+    """
     most = judged.row.maximum or 0
-    if len(as_text(judged.value).encode("utf-8", "surrogatepass")) > most:
-        judged.invalid("", f"can have at most {most} characters")
+    if len(as_text(judged.value).encode("utf-8", "surrogatepass")) <= most:
+        return
+    if judged.row.message:
+        judged.invalid("", judged.row.message)
+    else:
+        judged.found.append(too_long(Path(judged.steps), most))

@@ -39,20 +39,15 @@ _OF_REQUESTS: Final = frozenset(
     }
 )
 _MISSED: Final = {
-    "SAR name": "the metadata of a review",
     "dra o886": "expressions of devices",
     "kinds ResourceClaim c8": "expressions of devices",
     "kinds ResourceClaim c19": "a label of the namespace",
     "kinds DeviceClass d1": "expressions of devices",
-    "kinds DeviceClass d5": "expressions of devices",
     "kinds RuntimeClass r5": "operators behind a feature gate",
     "hpa behavior={'scaleDown': {'policies': []}}": "an empty list is filled in first",
     "hpa o359": "an empty list is filled in first",
-    "ingress i421": "an annotation beside the field that replaces it",
     "kinds Namespace nsx": "finalizers that the server sets itself",
     "kinds Pod p14": "networks of hosts that are processes",
-    "kinds ResourceSlice y5": "the nodes of each device",
-    "kinds ResourceSlice y9": "the nodes of each device",
     "limits o485": "a ratio beside the quotient of two quantities",
     "node n780": "an annotation that is JSON",
     "ns finalizers": "finalizers that the server sets itself",
