@@ -94,7 +94,9 @@ def find_immutable_changes(
         if before is after or not each.holds(old, new):
             continue
         only = each.rule.only
-        if only and is_empty(after) != (only == "removal"):
+        if only == "decrease" and not _is_less(after, before):
+            continue
+        if only in ("removal", "change") and is_empty(after) != (only == "removal"):
             continue
         if each.rule.length:
             lists = as_list(decode(before)), as_list(decode(after))
@@ -120,6 +122,12 @@ def find_immutable_changes(
             yield each.violation(value)
     if kind in UPDATE_RULES and not of_both:
         yield from UPDATE_RULES[kind](old, new)
+
+
+def _is_less(after: JSON | Absent, before: JSON | Absent) -> bool:
+    """Tell whether a number became less; one that is left out is zero."""
+    count = after if isinstance(after, int) else 0
+    return isinstance(before, int) and count < before
 
 
 def _set_of(value: JSON | Absent) -> JSON:

@@ -17,8 +17,8 @@ they are others than FieldValueInvalid and ``field``. With ``length`` only the n
 elements may not change, and the rules that follow for this kind are not asked. With
 ``unordered`` a list is a set of texts, with ``opaque`` the value is raw JSON, in which
 null and empty are values, and ``struct`` is the Go type that is printed of the value.
-``only`` is "removal" where nothing but that is refused, and "change" where what is left
-out stays as it was.
+``only`` is "removal" or "decrease" where nothing but that is refused, and "change"
+where what is left out stays as it was.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class ImmutableField(
     unordered: bool = False
     opaque: bool = False
     struct: str = ""
-    only: Literal["", "removal", "change"] = ""
+    only: Literal["", "removal", "decrease", "change"] = ""
 
 
 class _ImmutableTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -227,6 +227,8 @@ _RULES_OF_GROUP: Final[dict[str, Rule]] = {"rbac.authorization.k8s.io": path_seg
 _RULES: Final[dict[tuple[str, str], Rule]] = {
     # A namespace and a service are parts of the host name SERVICE.NAMESPACE.svc; that
     # of a service may begin with a digit since 1.36 (KEP-5311).
+    # Go: legacyValidateEvent does not look at the metadata.
+    ("", "Event"): path_segment,
     ("", "Namespace"): label,
     ("", "Service"): label,
     # The pods of a stateful set get host names that begin with its name.

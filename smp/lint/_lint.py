@@ -137,7 +137,8 @@ def _lint_manifest(value: JSONObject, schema: Schema) -> Iterator[Hazard]:
     yield from misfits
     yield from enums
     yield from by_definition
-    if drop_status(value, value, schema) is not value:
+    kept_value = drop_status(value, value, schema)
+    if kept_value is not value:
         yield finding("ignored-status", Path(("status",)), "manifest")
     # A server validates what it has decoded, with the defaults that it fills in.
     if all(misfit.code == "unknown-field" for misfit in misfits):
@@ -150,7 +151,9 @@ def _lint_manifest(value: JSONObject, schema: Schema) -> Iterator[Hazard]:
             yield finding(
                 "union-members", union.path, "manifest", message=union.message
             )
-        for violation in predict_refusals(None, value, schema, profile=STOCK_PROFILE):
+        for violation in predict_refusals(
+            None, kept_value, schema, profile=STOCK_PROFILE
+        ):
             if violation.path not in refused:
                 yield _make_finding(violation)
         # Go: Time.UnmarshalJSON; what else is no text of its type has a finding.

@@ -11,7 +11,8 @@ import re
 from typing import Final
 
 from smp._values.values import JSON, as_list, as_object, as_text, same
-from smp.paths import Path
+from smp.paths import Key, Path
+from smp.validation._formats import FORMATS
 from smp.validation._judged import Judged, at, elements
 from smp.validation._value_checks import repeated
 from smp.violations import Reason, Violation
@@ -68,10 +69,49 @@ def success_rules(judged: Judged) -> None:
                 " completions)"
             )
             judged.invalid(count, message, index, "succeededCount")
+        if isinstance(count, int) and text and count > _count_indexes(as_text(text)):
+            message = (
+                f"must be less than or equal to {_count_indexes(as_text(text))} (the"
+                " number of indexes in the specified succeededIndexes field)"
+            )
+            judged.invalid(count, message, index, "succeededCount")
         problem = _problem_of_indexes(as_text(text), completions)
         if problem:
             message = f"error parsing succeededIndexes: {problem}"
             judged.invalid(text, message, index, "succeededIndexes")
+
+
+def _count_indexes(text: str) -> int:
+    """Return how many indexes a text such as 1,3-5 has, at most."""
+    count = 0
+    for interval in text.split(","):
+        limits = [int(each) for each in interval.split("-") if each.isdecimal()]
+        count += limits[-1] - limits[0] + 1 if limits else 0
+    return count
+
+
+def generated_labels(judged: Judged) -> None:
+    """Refuse other labels than those that a server adds to the Pods of a new Job.
+
+    Go: batch validateGeneratedSelector.
+    """
+    metadata = as_object(judged.obj.get("metadata"))
+    added = {"job-name": metadata.get("name"), "controller-uid": metadata.get("uid")}
+    for name, text in as_object(judged.value).items():
+        short = name.removeprefix("batch.kubernetes.io/")
+        if short in added and not judged.old and not same(text, added[short]):
+            message = f"must be '{as_text(added[short])}'"
+            judged.invalid(as_object(judged.value), message, Key(name))
+
+
+def indexed_name(judged: Judged) -> None:
+    """Require a name that the last Pod can have as its host (Go: ValidateJob)."""
+    completions = at(judged.obj, ("spec", "completions"))
+    if isinstance(completions, int) and completions > 0:
+        host = f"{as_text(judged.value)}-{completions - 1}"
+        if FORMATS["dns-label"](host):
+            message = f"will not able to create pod with invalid DNS label: {host}"
+            judged.invalid(judged.value, message)
 
 
 def _problem_of_indexes(text: str, completions: int) -> str:
@@ -138,9 +178,10 @@ def check_finished(judged: Judged) -> None:
             true.add(as_text(as_object(condition).get("type")))
     problems: list[str] = []
     is_complete, is_finished = "Complete" in true, bool(true & {"Complete", "Failed"})
-    for other, text in _EXCLUDED.items():
-        if is_complete and other in true:
-            problems.append(f"cannot set Complete=True and {text} conditions")
+    for name in ("Complete", "SuccessCriteriaMet"):
+        for other, text in _EXCLUDED.items():
+            if name in true and other in true:
+                problems.append(f"cannot set {name}=True and {text} conditions")
     for name, needed in _NEEDED.items():
         if name in true and needed not in true:
             problems.append(
@@ -154,6 +195,10 @@ def check_finished(judged: Judged) -> None:
     completed = status.get("completionTime")
     if completed is not None and not is_complete:
         problem = "cannot set completionTime when there is no Complete=True condition"
+        judged.invalid(completed, problem, "completionTime")
+    started = as_text(status.get("startTime"))
+    if started and completed is not None and as_text(completed) < started:
+        problem = "must be equal to or after `startTime`"
         judged.invalid(completed, problem, "completionTime")
     if completed is None and is_complete:
         judged.required(

@@ -236,7 +236,11 @@ _FIELD_RESOURCES: Final = (
     *("limits.cpu", "limits.ephemeral-storage", "limits.memory"),
     *("requests.cpu", "requests.ephemeral-storage", "requests.memory"),
 )
-_CPU_DIVISORS: Final = ("1m", "1", "0")
+_CPU_DIVISORS: Final = ("1m", "1")
+_BYTE_DIVISORS: Final = (
+    *("1", "1k", "1M", "1G", "1T", "1P", "1E"),
+    *("1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"),
+)
 
 
 def sleeps(judged: Judged) -> None:
@@ -361,11 +365,14 @@ def resource_field(judged: Judged) -> None:
         judged.found.append(unsupported(path, resource, [*_FIELD_RESOURCES]))
     divisor = selector.get("divisor")
     quantity = read_quantity(divisor)
-    if resource.endswith(".cpu") and quantity is not None:
-        known = [read_quantity(each) for each in _CPU_DIVISORS]
+    name = resource.partition(".")[2]
+    divisors = _CPU_DIVISORS if name == "cpu" else _BYTE_DIVISORS
+    if quantity is not None and not quantity.equals(_NOTHING):
+        known = [read_quantity(each) for each in divisors]
         if not any(each is not None and each.equals(quantity) for each in known):
+            shown = " and ".join(divisors) if name == "cpu" else ", ".join(divisors)
             message = (
-                "only divisor's values 1m and 1 are supported with the cpu resource"
+                f"only divisor's values {shown} are supported with the {name} resource"
             )
             judged.invalid(resource, message, "divisor")
 

@@ -35,7 +35,8 @@ _LONGEST_PERCENT: Final = 18  # characters that count
 def require(judged: Judged) -> None:
     """Require a value that is not empty; with ``key``, a key of a map.
 
-    With ``each`` the elements of a list are required not to be empty.
+    With ``each`` the elements of a list are required not to be empty, with ``zero``
+    "judged" the value of the key.
     """
     key = judged.row.key
     if judged.row.each:
@@ -44,8 +45,10 @@ def require(judged: Judged) -> None:
                 judged.required(judged.row.message, index)
     elif not key and is_missing(judged.value):
         judged.required(judged.row.message)
-    elif key and key not in as_object(judged.value):
-        judged.required(judged.row.message, Key(key))
+    elif key:
+        value = as_object(judged.value).get(key, ABSENT)
+        if value is ABSENT or (value == "" and judged.row.zero == "judged"):
+            judged.required(judged.row.message, Key(key))
 
 
 def missing(judged: Judged) -> None:
@@ -128,13 +131,16 @@ def _is_between(number: int, row: ValidationRow) -> bool:
 def check_length(judged: Judged) -> None:
     """Refuse a list, a map or a text that is longer than ``maximum``.
 
-    Without a message there are too many items (Go: field.TooMany).
+    Without a message there are too many items (Go: field.TooMany), or a text is too
+    long (Go: field.TooLong).
     """
     value, most = judged.value, judged.row.maximum or 0
     if not isinstance(value, list | str | dict) or len(value) <= most:
         return
     if judged.row.message:
         judged.invalid(value, judged.row.message)
+    elif isinstance(value, str):
+        judged.add("FieldValueTooLong", f"may not be more than {most} bytes")
     else:
         judged.found.append(too_many(Path(judged.steps), len(value), most))
 
@@ -166,7 +172,7 @@ def text_format(judged: Judged) -> None:
     row, value = judged.row, judged.value
     if row.key:
         for element in elements(judged):
-            _is_text_of(judged, element.get(row.key, ""), ())
+            _is_text_of(judged, as_text(at(element, (*row.key.split("."),))), ())
     elif row.each:
         for index, text in enumerate(as_list(value)):
             _is_text_of(judged, text, (index,))
@@ -238,14 +244,14 @@ def api_group(judged: Judged) -> None:
 def any_of(judged: Judged) -> None:
     """Require one of the fields ``values`` of the object in the field.
 
-    With ``zero`` "pointer" an empty text is set.
+    With ``zero`` "pointer" an empty text is set, and zero.
     """
     value = judged.value
     if isinstance(value, dict):
         is_pointer = judged.row.zero == "pointer"
         for name in judged.row.values:
             found = value.get(name, ABSENT)
-            if not is_missing(found) or (is_pointer and found == ""):
+            if not is_missing(found) or (is_pointer and found in ("", 0)):
                 return
         judged.required(judged.row.message)
 

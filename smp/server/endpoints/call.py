@@ -174,8 +174,8 @@ def _options(settings: Settings, kind: Kind, subresource: str, manager: str) -> 
         prepare=partial(_prepare, resource, subresource),
         manager=manager,
         subresource=subresource,
-        # A subresource writes what an update of the object may not.
-        immutable_fields=not subresource,
+        # Others write what an update of the object may not.
+        immutable_fields=subresource in ("", "status"),
         serving=Serving(
             has_status=resource.status or defined is None,
             versions=kind.versions,
