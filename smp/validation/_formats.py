@@ -431,7 +431,7 @@ def https_url(text: str) -> str:
     """Check the URL of a webhook (Go: webhook.ValidateWebhookURL)."""
     form = "; desired format: https://host[/path]"
     scheme, _, rest = text.partition("://")
-    if scheme != "https":
+    if scheme.lower() != "https":
         return f"'https' is the only allowed URL scheme{form}"
     before, _, fragment = rest.partition("#")
     before, _, query = before.partition("?")

@@ -49,7 +49,7 @@ _MISSED: Final = {
     "limits o485": "a ratio beside the quotient of two quantities",
     "node n780": "an annotation that is JSON",
     "podspec p183": "operators behind a feature gate",
-    "sc o694": "topologies with the same expressions",
+    "sc o694": "a topology without expressions",
     "svc clusterIPs dup": "addresses that are the same",
     "volume p101": "the ServiceAccount that a cluster adds is not missed here",
 }
