@@ -21,7 +21,6 @@ from smp.validation._job_checks import (
 from smp.validation._judged import Judged
 from smp.validation._metadata_checks import (
     owner_references,
-    pod_security,
     valid_annotations,
     valid_finalizers,
     valid_labels,
@@ -201,7 +200,6 @@ CHECKS: Final[Mapping[str, Check]] = {
     "pod-resources": pod_resources,
     "port-names": port_names,
     "port-or-name": port_or_name,
-    "pod-security": pod_security,
     "positive": positive,
     "privileged-mounts": privileged_mounts,
     "projected-paths": projected_paths,

@@ -54,10 +54,6 @@ _RESOURCES: Final = _CONTAINER_RESOURCES.union(
 )
 _LIMIT_TYPES: Final = ("Pod", "Container", "PersistentVolumeClaim")
 _PATH: Final = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
-_IPC_SYSCTL: Final = re.compile(
-    r"kernel\.(sem|shm(all|max|mni|_rmid_forced)?|msg(max|mnb|mni)?)|fs\.mqueue\..*"
-)
-_REASON: Final = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 _IDENTIFIER: Final = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
 _ATTRIBUTE: Final = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]{0,31}")
 _LONGEST_DRIVER: Final = 63
@@ -505,38 +501,6 @@ def sysctl(text: str) -> str:
     )
 
 
-def host_network_sysctl(text: str) -> str:
-    """Refuse a kernel parameter of the network (Go: ValidateHostSysctl)."""
-    is_own = text.replace("/", ".").startswith("net.")
-    return "may not be specified when 'hostNetwork' is true" if is_own else ""
-
-
-def host_ipc_sysctl(text: str) -> str:
-    """Refuse a kernel parameter between processes (Go: ValidateHostSysctl)."""
-    is_own = _IPC_SYSCTL.fullmatch(text.replace("/", "."))
-    return "may not be specified when 'hostIPC' is true" if is_own else ""
-
-
-def flex_option(text: str) -> str:
-    """Refuse names of Kubernetes (Go: core validateFlexVolumeSource)."""
-    domain = "." + text.partition("/")[0].lower()
-    is_own = domain.endswith((".kubernetes.io", ".k8s.io"))
-    return "kubernetes.io and k8s.io namespaces are reserved" if is_own else ""
-
-
-def condition_reason(text: str) -> str:
-    """Check the reason of a condition (Go: metav1 isValidConditionReason)."""
-    if not text or _REASON.fullmatch(text):
-        return ""
-    return (
-        "a condition reason must start with alphabetic character, optionally followed"
-        " by a string of alphanumeric characters or '_,:', and must end with an"
-        " alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName',"
-        "  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is"
-        f" '{_REASON.pattern}')"
-    )
-
-
 def usual_ip(text: str) -> str:
     """Refuse addresses with a meaning of their own (Go: ValidateNonSpecialIP)."""
     try:
@@ -637,7 +601,6 @@ FORMATS: Final[Mapping[str, names.Rule]] = {
     "annotation-key": names.annotation_key,
     "cidr": ip_range,
     "cname": canonical_name,
-    "condition-reason": condition_reason,
     "config-key": names.config_key,
     "container-resource": container_resource,
     "cron": cron_schedule,
@@ -649,12 +612,9 @@ FORMATS: Final[Mapping[str, names.Rule]] = {
     "driver-name": driver_name,
     "environment-name": environment_name,
     "extended-resource": extended_resource,
-    "flex-option": flex_option,
     "group-version": group_version,
     "header": header_name,
     "host": host,
-    "host-ipc-sysctl": host_ipc_sysctl,
-    "host-network-sysctl": host_network_sysctl,
     "https-url": https_url,
     "identifier": identifier,
     "ip": ip_address,

@@ -5,9 +5,6 @@ This module is compiled with mypyc (hatch_build.py).
 
 from __future__ import annotations
 
-import re
-from typing import Final
-
 from smp._values.names import MAX_ANNOTATIONS, annotations_size, label_key_problems
 from smp._values.values import (
     ABSENT,
@@ -16,15 +13,12 @@ from smp._values.values import (
     as_object,
     as_text,
 )
-from smp.paths import Key
 from smp.validation._formats import FORMATS
 from smp.validation._judged import (
     Judged,
     elements,
     is_missing,
 )
-
-_POD_SECURITY: Final = re.compile("latest|v1\\.(0|[1-9][0-9]*)")
 
 
 def valid_labels(judged: Judged) -> None:
@@ -36,23 +30,6 @@ def valid_labels(judged: Judged) -> None:
         problem = FORMATS["label-value"](as_text(value))
         if problem:
             judged.invalid(value, problem)
-
-
-def pod_security(judged: Judged) -> None:
-    """Check the labels of Pod security (Go: pod-security-admission, PolicyToEvaluate).
-
-    The admission plugin refuses other levels and versions.
-    """
-    for key, value in as_object(judged.value).items():
-        name = key.removeprefix("pod-security.kubernetes.io/")
-        level, _, part = name.partition("-")
-        if name == key or level not in ("enforce", "audit", "warn"):
-            continue
-        if not part and value not in ("privileged", "baseline", "restricted"):
-            message = "must be one of privileged, baseline, restricted"
-            judged.invalid(value, message, Key(key))
-        elif part == "version" and not _POD_SECURITY.fullmatch(as_text(value)):
-            judged.invalid(value, 'must be "latest" or "v1.x"', Key(key))
 
 
 def valid_annotations(judged: Judged) -> None:

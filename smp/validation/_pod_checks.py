@@ -145,8 +145,11 @@ def check_mounted_volumes(judged: Judged) -> None:
     *above, last = judged.row.field.split(".")
     spec, old = at(judged.obj, (*above,)), at(judged.old, (*above,))
     names: set[str] = set()
+    mounted: set[str] = set()
     for volume in as_list(at(spec, ("volumes",))):
         name = as_text(as_object(volume).get("name"))
+        if not {"persistentVolumeClaim", "ephemeral"}.intersection(as_object(volume)):
+            mounted.add(name)
         # Go: core ValidateVolumes keeps the volumes that are valid themselves.
         if name and not FORMATS["dns-label"](name):
             names.add(name)
@@ -169,6 +172,10 @@ def check_mounted_volumes(judged: Judged) -> None:
             if name not in names:
                 below = (index, judged.row.key, at_mount, "name")
                 judged.add("FieldValueNotFound", "", name, below)
+            elif name in mounted and judged.row.key == "volumeDevices":
+                message = "can only use volume source type of PersistentVolumeClaim or"
+                message += " Ephemeral for block mode"
+                judged.invalid(name, message, index, judged.row.key, at_mount, "name")
 
 
 def check_variable_files(judged: Judged) -> None:
@@ -412,9 +419,8 @@ def projected_paths(judged: Judged) -> None:
         for name in ("configMap", "secret", "downwardAPI"):
             items = as_list(at(source, (name, "items")))
             paths += [as_object(item).get("path") for item in items]
-        for name in ("serviceAccountToken", "clusterTrustBundle"):
-            path = at(source, (name, "path"))
-            paths += [path] if isinstance(path, str) else []
+        path = at(source, ("clusterTrustBundle", "path"))
+        paths += [path] if isinstance(path, str) else []
         for path in paths:
             if isinstance(path, str) and path in seen:
                 judged.invalid(path, "conflicting duplicate paths")

@@ -24,7 +24,7 @@ change a server drops what depended on them. ``outside`` are beginnings of the n
 types: nothing that these hold is judged by the rule. With ``top`` the object is judged
 only as a member of the whole object: its own metadata, not that of a template. With
 ``core`` the rule is one of kube-apiserver's own kinds, and custom resources have none.
-With
+A text has to match the ``pattern``, in place of a ``format``. With
 ``forbidden`` the cause of a value that is not valid is Forbidden. ``since`` is the
 minor version of Kubernetes in which the feature of the rule is on.
 """
@@ -61,6 +61,7 @@ class ValidationRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     zero: Literal["", "unset", "judged", "pointer"] = ""
     values: tuple[str, ...] = ()
     format: str = ""
+    pattern: str = ""
     each: bool = False
     forbidden: bool = False
     key: str = ""

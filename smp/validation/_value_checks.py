@@ -5,6 +5,7 @@ This module is compiled with mypyc (hatch_build.py).
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from smp._values.names import label_key_problems
@@ -148,7 +149,12 @@ def check_length(judged: Judged) -> None:
 def _is_text_of(judged: Judged, text: JSON, below: tuple[Step, ...]) -> None:
     if not isinstance(text, str):
         return
-    if judged.row.format == "label-key":
+    row = judged.row
+    if row.pattern:
+        problems: tuple[str, ...] = (row.message,)
+        if re.fullmatch(row.pattern, text):
+            problems = ()
+    elif row.format == "label-key":
         problems = label_key_problems(text)
     else:
         problems = (FORMATS[judged.row.format](text),)
@@ -167,10 +173,13 @@ def text_format(judged: Judged) -> None:
     """Check the format of a text, or with ``each`` of the texts in a list.
 
     The empty text is absent, unless ``_judges_empty`` says otherwise. With ``key`` the
-    texts are those that the elements have in that field, and the cause names the list.
+    texts are those that the elements have in that field, and the cause names the list;
+    of a map, the text is that of the key.
     """
     row, value = judged.row, judged.value
-    if row.key:
+    if row.key and isinstance(value, dict):
+        _is_text_of(judged, value.get(row.key), (Key(row.key),))
+    elif row.key:
         for element in elements(judged):
             _is_text_of(judged, as_text(at(element, (*row.key.split("."),))), ())
     elif row.each:
