@@ -162,7 +162,8 @@ def check_indexes(judged: Judged) -> None:
         else:
             last = int(number)
             continue
-        judged.invalid(text, f"error parsing completedIndexes: {problem}")
+        name = judged.row.field.removeprefix("status.")
+        judged.invalid(text, f"error parsing {name}: {problem}")
         return
 
 

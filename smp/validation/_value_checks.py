@@ -160,7 +160,7 @@ def _is_text_of(judged: Judged, text: JSON, below: tuple[Step, ...]) -> None:
         problems = (FORMATS[judged.row.format](text),)
     for problem in problems:
         if problem:
-            judged.add("FieldValueInvalid", problem, text, below)
+            judged.invalid(text, problem, *below)
 
 
 def _judges_empty(judged: Judged) -> bool:
