@@ -47,10 +47,7 @@ def json_secret(judged: Judged) -> None:
 
 
 def check_pem(judged: Judged) -> None:
-    """Require blocks in PEM of the kind ``key`` (Go: ParseCSR, validateCertificate).
-
-    Of their contents this looks at the length only.
-    """
+    """Require blocks in PEM of the kind ``key`` (Go: ParseCSR, validateCertificate)."""
     text, kind = as_text(judged.value), judged.row.key
     blocks = _BLOCK.findall(_decode(text))
     if not blocks or blocks[0][0] != kind.encode():

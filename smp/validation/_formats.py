@@ -172,8 +172,6 @@ def group_version(text: str) -> str:
     """Check an apiVersion of parameters (Go: validateParamKind)."""
     group, _, version = text.rpartition("/")
     problem = api_version(text) or (group and names.subdomain(group))
-    if not problem and not version:
-        return "version must be specified"
     return problem or names.rfc1035_label(version)
 
 
@@ -313,10 +311,7 @@ def attribute_name(text: str) -> str:
 
 
 def attribute_key(text: str) -> str:
-    """Check an identifier, before which a domain may be.
-
-    Go: resource validateQualifiedName, which looks at no more than two parts.
-    """
+    """Check an identifier, with a domain or not (Go: validateQualifiedName)."""
     domain, slash, name = text.rpartition("/")
     if "/" in domain:
         return ""

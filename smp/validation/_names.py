@@ -22,6 +22,8 @@ def judge_names(metadata: JSONObject, group: str, kind: str) -> Iterator[Violati
     A namespace that is left out is that of the request. Go: k8s.io/apimachinery,
     api/validation, ValidateObjectMeta.
     """
+    if group in _WITHOUT_NAMES:
+        return
     prefix = metadata.get("generateName")
     if isinstance(prefix, str) and prefix:
         problem = names.prefix_problem(prefix, group, kind)
@@ -29,7 +31,7 @@ def judge_names(metadata: JSONObject, group: str, kind: str) -> Iterator[Violati
             yield _invalid("generateName", prefix, problem)
     name = metadata.get("name")
     if not name:
-        if not prefix and group not in _WITHOUT_NAMES:
+        if not prefix:
             yield Violation(
                 "required-value",
                 _METADATA / "name",

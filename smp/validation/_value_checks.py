@@ -393,12 +393,18 @@ def check_joined_name(judged: Judged) -> None:
 
 
 def repeated(judged: Judged) -> None:
-    """Refuse what is in the list before, as a duplicate."""
+    """Refuse what is in the list before, as a duplicate.
+
+    With ``key`` it is that list of the elements, of which an empty one is refused, too.
+    """
     seen: set[object] = set()
-    for index, value in enumerate(as_list(judged.value)):
+    name = judged.row.key
+    for index, element in enumerate(as_list(judged.value)):
+        value = as_object(element).get(name) if name else element
         key = value_key(value) if isinstance(value, (dict, list)) else value
-        if key in seen:
-            judged.add("FieldValueDuplicate", "", value, (index,))
+        if key in seen or (name and not value):
+            below: tuple[Step, ...] = (index, name) if name else (index,)
+            judged.add("FieldValueDuplicate", "", "" if name else value, below)
         seen.add(key)
 
 
