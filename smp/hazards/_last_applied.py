@@ -62,11 +62,11 @@ def _compare_annotation(
     # What kubectl writes is compared first, as it takes no parsing.
     if isinstance(text, str) and last_applied is not None:
         bare = drop_last_applied(last_applied)
-        printed = msgspec.json.encode(bare, order="sorted").decode()
+        printed = _print_sorted(bare).decode()
         if text == f"{printed}\n":
             return
         # Go escapes some characters.
-        if "\\u00" in text and text == configuration_text(bare):
+        if printed and "\\u00" in text and text == configuration_text(bare):
             return
     try:
         annotated = codec.decode(text) if isinstance(text, str) else None
@@ -95,6 +95,14 @@ def _compare_annotation(
     ):
         what = "its keys are not sorted, or its line does not end"
         yield hazard("rewritten-last-applied", _ANNOTATION, "live", what=what)
+
+
+def _print_sorted(obj: JSONObject) -> bytes:
+    """Print an object; one with half a surrogate pair, which JSON has not, as b""."""
+    try:
+        return msgspec.json.encode(obj, order="sorted")
+    except UnicodeEncodeError:
+        return b""
 
 
 def _find_superseding(live: JSONObject) -> Iterator[Hazard]:
@@ -181,7 +189,7 @@ def _is_oversized(modified: JSONObject, live: JSONObject | None, look: Look) -> 
     room = MAX_ANNOTATIONS - annotations_size({**together, LAST_APPLIED: ""})
     bare = drop_last_applied(modified)
     # Go escapes <, > and & with five more bytes, U+2028 and U+2029 with three.
-    text = msgspec.json.encode(bare)
+    text = _print_sorted(bare)
     most = len(text) + len("\n")
     if not text.isascii():
         most += 3 * text.count(b"\xe2\x80")

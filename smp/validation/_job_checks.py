@@ -69,25 +69,16 @@ def success_rules(judged: Judged) -> None:
                 " completions)"
             )
             judged.invalid(count, message, index, "succeededCount")
-        if isinstance(count, int) and text and count > _count_indexes(as_text(text)):
+        total, problem = _read_indexes(as_text(text), completions)
+        if isinstance(count, int) and text is not None and count > total:
             message = (
-                f"must be less than or equal to {_count_indexes(as_text(text))} (the"
-                " number of indexes in the specified succeededIndexes field)"
+                f"must be less than or equal to {total} (the number of indexes in the"
+                " specified succeededIndexes field)"
             )
             judged.invalid(count, message, index, "succeededCount")
-        problem = _problem_of_indexes(as_text(text), completions)
         if problem:
             message = f"error parsing succeededIndexes: {problem}"
             judged.invalid(text, message, index, "succeededIndexes")
-
-
-def _count_indexes(text: str) -> int:
-    """Return how many indexes a text such as 1,3-5 has, at most."""
-    count = 0
-    for interval in text.split(","):
-        limits = [int(each) for each in interval.split("-") if each.isdecimal()]
-        count += limits[-1] - limits[0] + 1 if limits else 0
-    return count
 
 
 def generated_labels(judged: Judged) -> None:
@@ -114,27 +105,33 @@ def indexed_name(judged: Judged) -> None:
             judged.invalid(judged.value, message)
 
 
-def _problem_of_indexes(text: str, completions: int) -> str:
-    """Return what is wrong with indexes such as 1,3-5 (Go: validateIndexesFormat)."""
-    last = -1
+def _read_indexes(text: str, completions: int) -> tuple[int, str]:
+    """Return how many indexes a text such as 1,3-5 has, and what is wrong with it.
+
+    Go: batch validateIndexesFormat.
+    """
+    total, last = 0, -1
     for interval in text.split(",") if text else ():
         limits = interval.split("-")
         if len(limits) > 2:  # noqa: PLR2004  # a begin and an end
-            return (
+            return 0, (
                 f'the fragment "{interval}" violates the requirement that an index'
                 " interval can have at most two parts separated by '-'"
             )
+        first = -1
         for limit in limits:
             match = _INDEX.fullmatch(limit)
             if match is None:
-                return f'cannot convert string to integer for index: "{limit}"'
+                return 0, f'cannot convert string to integer for index: "{limit}"'
             index = int(match[1])
             if index >= completions:
-                return f'too large index: "{limit}"'
+                return 0, f'too large index: "{limit}"'
             if index <= last:
-                return f"non-increasing order, previous: {last}, current: {index}"
+                return 0, f"non-increasing order, previous: {last}, current: {index}"
             last = index
-    return ""
+            first = index if first < 0 else first
+        total += last - first + 1
+    return total, ""
 
 
 # Conditions that another one needs, or excludes.
@@ -145,26 +142,18 @@ _EXCLUDED: Final = {"Failed": "Failed=true", "FailureTarget": "FailureTarget=tru
 def check_indexes(judged: Judged) -> None:
     """Check the indexes of a Job that are done (Go: batch validateIndexesFormat)."""
     spec, text = as_object(judged.obj.get("spec")), as_text(judged.value)
-    most, problem = spec.get("completions"), ""
+    most = spec.get("completions")
     if not text or not isinstance(most, int):
         return
     if spec.get("completionMode") != "Indexed":
-        problem = "cannot set non-empty completedIndexes when non-indexed completion"
-        judged.invalid(text, f"{problem} mode")
-    last = -1
-    for number in text.replace("-", ",").split(","):
-        if not number.isdecimal():
-            problem = f'cannot convert string to integer for index: "{number}"'
-        elif int(number) >= most:
-            problem = f'too large index: "{number}"'
-        elif int(number) <= last:
-            problem = f"non-increasing order, previous: {last}, current: {number}"
-        else:
-            last = int(number)
-            continue
+        judged.invalid(
+            text,
+            "cannot set non-empty completedIndexes when non-indexed completion mode",
+        )
+    _, problem = _read_indexes(text, most)
+    if problem:
         name = judged.row.field.removeprefix("status.")
         judged.invalid(text, f"error parsing {name}: {problem}")
-        return
 
 
 def check_finished(judged: Judged) -> None:

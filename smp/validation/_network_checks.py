@@ -162,7 +162,7 @@ def _problem_of_domain(text: str) -> str:
 
 def check_typed_addresses(judged: Judged) -> None:
     """Check the addresses of endpoints (Go: discovery validateEndpoints)."""
-    type_ = judged.obj.get("addressType")
+    type_ = as_text(judged.obj.get("addressType"))
     for index, endpoint in enumerate(elements(judged)):
         for number, listed in enumerate(as_list(endpoint.get("addresses"))):
             text = as_text(listed)

@@ -106,11 +106,12 @@ def quota_scope_selector(judged: Judged) -> None:
     A server names the list, and not its elements.
     """
     for requirement in elements(judged):
-        scope, operator = requirement.get("scopeName", ""), requirement.get("operator")
+        scope = as_text(requirement.get("scopeName"))
+        operator = requirement.get("operator")
         values = as_list(requirement.get("values"))
         if scope not in _SCOPED:
             judged.invalid(scope, "unsupported scope", "scopeName")
-        if _is_applied_wrongly(as_text(scope), judged.obj.get("hard")):
+        if _is_applied_wrongly(scope, judged.obj.get("hard")):
             judged.invalid([*elements(judged)], "unsupported scope applied to resource")
         if scope in _WITHOUT_VALUES and operator != "Exists":
             judged.invalid(operator or "", _MUST_EXIST, "operator")

@@ -839,3 +839,13 @@ def test_a_patch_that_removes_the_metadata_has_no_guard() -> None:
     result = smp.three_way_apply(named, manifest, live, schema, hazards="repair")
     assert smp.apply_patch(live, as_object(result.patch), schema) == result.object
     assert [warning.code for warning in result.warnings] == ["unguarded"]
+
+
+def test_half_a_surrogate_pair_is_no_error() -> None:
+    schema = CATALOG.schema("v1", "ConfigMap")
+    half: JSONObject = {"data": {"k": "\ud800", "l": "x" * 200_000}}
+    live = full(
+        {**metadata(annotations={LAST_APPLIED: '{"a":"\\u003c"}\n'})}, "ConfigMap"
+    )
+    result = smp.three_way_apply(half, half, live, schema)
+    assert [each.code for each in result.hazards] == ["stale-last-applied"]

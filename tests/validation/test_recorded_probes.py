@@ -7,6 +7,9 @@ with its reason.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from copy import deepcopy
+from random import Random
 from typing import Any, Final
 
 import pytest
@@ -14,6 +17,7 @@ import pytest
 from smp.lint import lint
 from smp.schema.catalog import kubernetes
 from smp.testing import KubernetesApi
+from smp.validation import validate_object
 from tests.record.probes import address_of, causes_of, probes
 
 # What depends on other objects, on the request, or on a name that is generated.
@@ -79,6 +83,37 @@ def test_lint_has_an_error_where_a_server_refuses() -> None:
                 wrong.append((about, probe["code"], errors))
     assert not wrong
     assert missed >= _MISSED.keys() | _OF_REQUESTS
+
+
+_ODD: Final[tuple[Any, ...]] = (
+    *("", "/", "-", "\ud800", "\u0663", "1" * 5_000, f"0-{'1' * 5_000}"),
+    *(f"::/{'1' * 5_000}", f"{'9' * 5_000}%", "QQ==", "*/1 * * * *"),
+    *(None, True, -1, 2**63, 10**400, 1.5, [], {}, [None], [{}], {"": ""}),
+)
+
+
+def places_in(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield each container in a value with each key or index of it."""
+    if isinstance(value, dict | list):
+        for key in value if isinstance(value, dict) else range(len(value)):
+            yield value, key
+            yield from places_in(value[key])
+
+
+def test_values_of_any_type_are_judged_at_any_place() -> None:
+    catalog = kubernetes("1.36")
+    failed = []
+    for number, probe in enumerate(probes()):
+        random = Random(number)
+        obj = deepcopy(probe["object"])
+        schema = catalog.schema(obj["apiVersion"], obj["kind"])
+        container, key = random.choice([*places_in(obj)])
+        container[key] = deepcopy(random.choice(_ODD))
+        try:
+            validate_object(obj, schema)
+        except Exception as error:  # noqa: BLE001  # that none is raised is the test
+            failed.append((probe["about"], key, container[key], error))
+    assert not failed
 
 
 @pytest.mark.filterwarnings("ignore::smp.testing.KubernetesApiWarning")

@@ -210,6 +210,22 @@ def test_half_a_surrogate_pair_is_judged() -> None:
     assert all("\ud800" in text or "windows" in text for text in texts(wrong))
 
 
+def test_indexes_of_any_length_and_values_of_another_type_are_judged() -> None:
+    digits = "1" * 5_000
+    rule: JSONObject = {"succeededIndexes": digits, "succeededCount": 2}
+    policy: JSONObject = {"successPolicy": {"rules": [rule]}, "completions": 3}
+    job: JSONObject = {"spec": policy, "status": {"completedIndexes": digits}}
+    schema = CATALOG.schema("batch/v1", "Job")
+    found = {str(each.path) for each in validate_object(job, schema)}
+    assert "spec.successPolicy.rules[0].succeededIndexes" in found
+    assert "spec.successPolicy.rules[0].succeededCount" in found
+    assert "status.completedIndexes" in found
+    scopes: JSONObject = {"matchExpressions": [{"scopeName": {}}]}
+    assert problems("v1", "ResourceQuota", spec={"scopeSelector": scopes})
+    endpoints: JSONObject = {"addressType": [], "endpoints": [{"addresses": ["a"]}]}
+    assert problems("discovery.k8s.io/v1", "EndpointSlice", **endpoints)
+
+
 def test_rules_for_scaling_have_policies() -> None:
     # As kube-apiserver 1.36.3 answers it.
     target: JSONObject = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a"}
