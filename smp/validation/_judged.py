@@ -95,14 +95,21 @@ class Judged:
 
 
 def show(value: Value) -> str:
-    """Return a value as the message of a cause has it (Go: field.Error.ErrorBody)."""
+    """Return a value as the message of a cause has it (Go: field.Error.ErrorBody).
+
+    The members of an object are sorted, whatever their order in the input.
+    """
     if isinstance(value, Absent):
         return "null"
     import json  # noqa: PLC0415  # most objects have no violation to print
 
     # A value that holds itself is too deep (RecursionError), not a ValueError.
     return json.dumps(
-        value, ensure_ascii=False, separators=(",", ":"), check_circular=False
+        value,
+        ensure_ascii=False,
+        separators=(",", ":"),
+        sort_keys=True,
+        check_circular=False,
     )
 
 

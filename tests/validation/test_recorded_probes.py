@@ -19,6 +19,7 @@ from smp.schema.catalog import kubernetes
 from smp.testing import KubernetesApi
 from smp.validation import validate_object
 from tests.record.probes import address_of, causes_of, probes
+from tests.support.shuffling import shuffled
 
 # What depends on other objects, on the request, or on a name that is generated.
 _OF_REQUESTS: Final = frozenset(
@@ -83,6 +84,20 @@ def test_lint_has_an_error_where_a_server_refuses() -> None:
                 wrong.append((about, probe["code"], errors))
     assert not wrong
     assert missed >= _MISSED.keys() | _OF_REQUESTS
+
+
+def test_what_is_said_depends_on_no_order_of_keys() -> None:
+    catalog = kubernetes("1.36")
+    differing = []
+    for number, probe in enumerate(probes()):
+        obj = probe["object"]
+        schema = catalog.schema(obj["apiVersion"], obj["kind"])
+        found = validate_object(obj, schema)
+        if found:
+            other = validate_object(shuffled(obj, Random(number)), schema)
+            if [*map(str, found)] != [*map(str, other)]:
+                differing.append((probe["about"], found, other))
+    assert not differing
 
 
 _ODD: Final[tuple[Any, ...]] = (
