@@ -138,13 +138,15 @@ def find_names(text: str) -> frozenset[str]:
 class Expression(msgspec.Struct, frozen=True):
     """An expression that is compiled; ``text`` is that of its author.
 
-    ``loops`` are those that stand in it, ``depth`` is how deep they do in each other.
-    ``reads_list`` is how many steps a turn of a loop takes for an element of a list.
-    ``growth`` is how many times as long a text or a list may become in loops, and
-    ``multiplies`` whether the length of a text may be that of one times another.
+    ``written`` is what the package compiled. ``loops`` are those that stand in it,
+    ``depth`` is how deep they do in each other. ``reads_list`` is how many steps a turn
+    of a loop takes for an element of a list. ``growth`` is how many times as long a
+    text or a list may become in loops, and ``multiplies`` whether the length of a text
+    may be that of one times another.
     """
 
     text: str
+    written: str
     program: Any
     loops: int = 0
     depth: int = 0
@@ -171,20 +173,12 @@ class Expression(msgspec.Struct, frozen=True):
         does: a list that a loop builds is copied in each, and some functions and
         operators read a list or a text to its end.
         """
-        turns = min(_MOST_TURNS, max(1, self.count_turns(elements)))
+        turns = min(_MOST_TURNS, max(1, self.loops * int(elements**self.depth)))
         of_turn = 1 + (elements * self.reads_list if self.loops else 0)
         of_turn += characters if self.reads_text else 0
         if self.multiplies:
             of_turn += characters * max(elements, characters)
         return turns * of_turn * self.growth
-
-    def count_turns(self, elements: int) -> int:
-        """Return how many turns its loops take at most."""
-        return self.loops * int(elements**self.depth)
-
-    def is_within_turns(self, elements: int) -> bool:
-        """Tell whether the package lets all turns of its loops be taken."""
-        return self.count_turns(elements) <= _MOST_TURNS
 
     def evaluate(self, bindings: Any) -> Any:
         """Return the value for what ``bind`` made of values.
@@ -213,6 +207,28 @@ def compile_expression(text: str, *, optional_old_self: bool) -> Expression:
     return _compile(text, _environment(), optional_old_self=optional_old_self)
 
 
+def join_expressions(written: str, parts: list[Expression]) -> Expression | None:
+    """Return an expression that is made of others, at any number of places.
+
+    None where it is longer, or deeper, than the compiler goes.
+    """
+    try:
+        program = _environment().compile(written)
+    except (RuntimeError, UnicodeError):
+        return None
+    return Expression(
+        written,
+        written,
+        program,
+        # Over how many elements they are evaluated is not known.
+        loops=_MOST_TURNS,
+        reads_text=any(part.reads_text for part in parts),
+        reads_list=max(part.reads_list for part in parts),
+        growth=max(part.growth for part in parts),
+        multiplies=any(part.multiplies for part in parts),
+    )
+
+
 def name_result_type(text: str, environment: Any, *, optional_old_self: bool) -> str:
     """Name the type of what an expression evaluates to in ``make_environment``.
 
@@ -232,7 +248,8 @@ def _compile(text: str, environment: Any, *, optional_old_self: bool) -> Express
             f" optional.none(), {written}\n)"
         )
     try:
-        return Expression(text, environment.compile(written), *_find_loops(text))
+        program = environment.compile(written)
+        return Expression(text, written, program, *_find_loops(text))
     except (RuntimeError, UnicodeError) as error:
         raise ExpressionError(str(error)) from None
 

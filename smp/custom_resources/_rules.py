@@ -4,12 +4,15 @@ Go: k8s.io/apiextensions-apiserver, pkg/apiserver/schema/cel/validation.go. A ru
 evaluated at each value of its schema. One that names the old value is evaluated where
 there is one: of members, and of elements of a list of type map. What an update did not
 change is not refused by a rule that looks at the new value alone (KEP-4008).
+
+Mostly all rules hold, and an evaluation costs the same few microseconds for one rule
+and for a hundred. So the rules of a value, and of all that is in it, are evaluated as
+one expression first; where it is not true, each is evaluated by itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
@@ -72,6 +75,11 @@ class CompiledRule(msgspec.Struct, frozen=True):
     problem: str = ""
 
     @property
+    def looks_back(self) -> bool:
+        """Whether it looks at the old value, or may."""
+        return self.uses_old or self.is_optional
+
+    @property
     def name(self) -> str:
         """What an error of the rule calls it (Go: ruleErrorString)."""
         return as_text(self.rule.get("message")).strip() or self.text.strip()
@@ -81,7 +89,11 @@ class RuleNode:
     """The rules of a schema, and where there are others in it."""
 
     def __init__(self, node: SchemaNode, source: SchemaNode) -> None:
-        """Read the rules of ``source``; values are seen by the schema ``node``."""
+        """Read the rules of ``source``; values are seen by the schema ``node``.
+
+        Of all the rules here and below, ``alone`` are those that look at the new value
+        alone, and ``condition`` is an expression that is true where these hold.
+        """
         self.node = node
         self.rules: list[CompiledRule] = [
             _compile_rule(rule) for rule in source.validations if rule.get("rule")
@@ -93,13 +105,54 @@ class RuleNode:
                 self._add(name, RuleNode(seen, declared))
         self.others = _rules_in(node.others, source.others)
         self.items = _rules_in(node.items, source.items)
-        # What the rules of the new value say together, and the rules beside these.
-        self.of_update: list[CompiledRule] = []
-        alone: list[CompiledRule] = []
-        for rule in self.rules:
-            looks_back = rule.uses_old or rule.is_optional
-            (self.of_update if looks_back else alone).append(rule)
-        self.all_hold = _conjunction(alone)
+        self.of_update = [rule for rule in self.rules if rule.looks_back]
+        # One that does not compile has no say.
+        self.alone: list[expressions.Expression] = [
+            rule.expression
+            for rule in self.rules
+            if rule.expression is not None and not rule.looks_back
+        ]
+        # A line of its own: a rule may end in a comment.
+        texts = [f"({expression.written}\n)" for expression in self.alone]
+        self.looks_back: bool = bool(self.of_update)
+        self.is_joinable: bool = True
+        for place, inner in self._inner():
+            self.looks_back |= inner.looks_back
+            if inner.alone:
+                self.alone += inner.alone
+                self.is_joinable &= inner.is_joinable and place != ""
+                texts.append(place.format(inner.condition))
+        self.condition: str = f"({' && '.join(texts)})"
+        self._all_hold: expressions.Expression | None = None
+        self._is_joined = False
+
+    def _inner(self) -> Iterator[tuple[str, RuleNode]]:
+        """Yield the rules below, and how a condition of them is put at their places.
+
+        That is empty for a member whose name no expression can say.
+        """
+        for name, inner in self.members.items():
+            field = f"self.{escape_name(name)}"
+            place = f"(!has({field}) || cel.bind(self, {field}, {{}}))"
+            yield place if escape_name(name) else "", inner
+        if self.others is not None:
+            yield "self.all(key, cel.bind(self, self[key], {}))", self.others
+        if self.items is not None:
+            yield "self.all(self, {})", self.items
+
+    @property
+    def all_hold(self) -> expressions.Expression | None:
+        """What is true where all rules hold that look at the new value alone.
+
+        Here and below. None where each is to be evaluated by itself.
+        """
+        if not self._is_joined:
+            self._is_joined = True
+            if self.is_joinable and len(self.alone) > 1:
+                self._all_hold = expressions.join_expressions(
+                    self.condition, self.alone
+                )
+        return self._all_hold
 
     def _add(self, name: str, inner: RuleNode) -> None:
         if not inner.is_empty:
@@ -143,25 +196,6 @@ def _compile_rule(rule: JSONObject) -> CompiledRule:
     )
 
 
-def _conjunction(rules: list[CompiledRule]) -> expressions.Expression | None:
-    """Return an expression that is true where all rules are; None: ask each.
-
-    An evaluation costs the same few microseconds for one rule and for ten, and mostly
-    all are true.
-    """
-    # One that does not compile has no say, as for a single rule.
-    texts = [rule.text for rule in rules if rule.expression is not None]
-    if len(texts) <= 1:
-        return None
-    # A line of its own: a rule may end in a comment.
-    written = " && ".join([f"({text}\n)" for text in texts])
-    try:
-        return expressions.compile_expression(written, optional_old_self=False)
-    except expressions.ExpressionError:
-        # Together they are longer, or deeper, than the compiler goes.
-        return None
-
-
 class Correlation(msgspec.Struct, frozen=True):
     """Whether what an update did not change is left out at a place.
 
@@ -200,7 +234,8 @@ class Correlation(msgspec.Struct, frozen=True):
 class RulePlace(msgspec.Struct, frozen=True):
     """A value beside its old one, and the rules that judge it.
 
-    ``seen`` is the value as rules see it, where one above it was converted.
+    ``seen`` is the value as rules see it, where one above it was converted. ``holds``:
+    all rules hold that look at the new value alone, here and below.
     """
 
     value: JSON
@@ -209,42 +244,52 @@ class RulePlace(msgspec.Struct, frozen=True):
     correlation: Correlation
     path: Path = _ROOT
     seen: Any = ABSENT
+    holds: bool = False
 
     def below(self) -> Iterator[RulePlace]:
         """Yield the places in it."""
         if isinstance(self.value, dict):
             yield from self._members(self.value)
-        elif isinstance(self.value, list) and self.rules.items is not None:
-            yield from self._elements(self.value, self.rules.items)
+        elif isinstance(self.value, list):
+            rules = self._find_rules(self.rules.items)
+            if rules is not None:
+                yield from self._elements(self.value, rules)
+
+    def _find_rules(self, rules: RuleNode | None) -> RuleNode | None:
+        """Return rules below if there is anything to ask of them."""
+        if self.holds and rules is not None and not rules.looks_back:
+            return None
+        return rules
 
     def _members(self, value: JSONObject) -> Iterator[RulePlace]:
         """Go: Validator.validateMap."""
-        rules = self.rules
+        rules, others = self.rules, self._find_rules(self.rules.others)
         olds = self.old if isinstance(self.old, dict) else {}
         seen = self.seen if isinstance(self.seen, dict) else {}
         for name, member in value.items():
-            inner = rules.members.get(name)
-            if inner is None and rules.others is None:
+            inner = self._find_rules(rules.members.get(name))
+            if inner is None and others is None:
                 continue
             was: JSON | Absent = olds.get(name, ABSENT)
             is_name_of_root = not self.path.steps and name in {"apiVersion", "kind"}
             below = self.correlation.below(
                 member, was, rules.node.member(name), is_name_of_root=is_name_of_root
             )
-            if rules.others is not None:
+            if others is not None:
                 here, part = self.path / Key(name), seen.get(name, ABSENT)
-                yield RulePlace(member, was, rules.others, below, here, part)
+                yield RulePlace(member, was, others, below, here, part, self.holds)
             if inner is not None:
-                part = seen.get(escape_name(name), ABSENT)
-                yield RulePlace(member, was, inner, below, self.path / name, part)
+                here, part = self.path / name, seen.get(escape_name(name), ABSENT)
+                yield RulePlace(member, was, inner, below, here, part, self.holds)
 
     def _elements(self, value: JSONArray, rules: RuleNode) -> Iterator[RulePlace]:
         former = formers(value, self.old, self.rules.node)
         for index, element in enumerate(value):
             was = former[index]
             below = self.correlation.below(element, was, self.rules.node.items)
+            here = self.path / index
             part = self.seen[index] if isinstance(self.seen, list) else ABSENT
-            yield RulePlace(element, was, rules, below, self.path / index, part)
+            yield RulePlace(element, was, rules, below, here, part, self.holds)
 
 
 class _Evaluation:
@@ -270,12 +315,6 @@ class _Evaluation:
             return 1
         steps = expression.count_steps(*self._whole)
         return steps if steps <= _FEW_STEPS else expression.count_steps(*self._sizes)
-
-    def is_within_turns(self, expression: expressions.Expression) -> bool:
-        """Tell whether the package lets all turns of loops be taken."""
-        if not expression.loops or expression.is_within_turns(self._whole[0]):
-            return True
-        return expression.is_within_turns(self._sizes[0])
 
     @property
     def has_old_for_messages(self) -> bool:
@@ -336,6 +375,8 @@ class RuleJudge:
 
     def __init__(self) -> None:
         self._left = _MOST_STEPS
+        # It takes none from rules by themselves to try them together.
+        self._left_together = _MOST_STEPS_OF_RULE
         self._whole: tuple[int, int] | None = None
         self.is_spent = False
 
@@ -349,28 +390,30 @@ class RuleJudge:
             self._whole = _measure([place.value, old])
         if place.rules.rules:
             evaluation = _Evaluation(place, self._whole)
-            place = msgspec.structs.replace(place, seen=evaluation.seen)
-            for rule in self._find_rules_to_ask(evaluation):
+            holds = place.holds or self._all_hold(evaluation)
+            place = msgspec.structs.replace(place, seen=evaluation.seen, holds=holds)
+            for rule in place.rules.of_update if holds else place.rules.rules:
                 yield from self._violations_of_rule(rule, evaluation)
         for below in place.below():
             yield from self.violations(below)
 
-    def _find_rules_to_ask(self, evaluation: _Evaluation) -> list[CompiledRule]:
-        """Return the rules that may refuse a value: fewer where those of it hold."""
-        rules = evaluation.place.rules
-        if rules.all_hold is None:
-            return rules.rules
-        # Where they take too many steps together, each may have its turn.
-        steps = evaluation.count_steps(rules.all_hold)
-        is_long = not evaluation.is_within_turns(rules.all_hold)
-        if is_long or steps > min(self._left, _MOST_STEPS_OF_RULE):
-            return rules.rules
-        self._left -= steps
-        with suppress(*_UNDECIDED):
+    def _all_hold(self, evaluation: _Evaluation) -> bool:
+        """Tell whether all rules hold that look at the new value, and at what is in it.
+
+        False is also where that is not known.
+        """
+        together = evaluation.place.rules.all_hold
+        if together is None:
+            return False
+        steps = evaluation.count_steps(together)
+        if steps > self._left_together:
+            return False
+        self._left_together -= steps
+        try:
             # Go absorbs an error where another operand is false, not by true ones.
-            if rules.all_hold.evaluate(evaluation.bindings(with_old=False)) is True:
-                return rules.of_update
-        return rules.rules
+            return together.evaluate(evaluation.bindings(with_old=False)) is True
+        except _UNDECIDED:
+            return False
 
     def _spend(
         self, expression: expressions.Expression, evaluation: _Evaluation
@@ -399,7 +442,7 @@ class RuleJudge:
             yield warn_of_unchecked_rule(rule.name, path, problem)
             return
         try:
-            bindings = evaluation.bindings(with_old=rule.uses_old or rule.is_optional)
+            bindings = evaluation.bindings(with_old=rule.looks_back)
             if rule.expression.evaluate(bindings) is True:
                 return
         except expressions.BudgetError as error:

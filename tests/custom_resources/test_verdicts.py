@@ -5,13 +5,17 @@ tests.record.verdicts asked it about the cases of tests/data/custom_resources.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Final
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from smp import custom_resources
 from smp._values.values import JSONObject
 from smp.custom_resources import _expressions, _patterns, _rules
+from smp.documents import read
 from smp.lint import lint
 from smp.schema.catalog import Catalog
 from smp.schema.model import Schema
@@ -159,6 +163,134 @@ def test_rules_of_one_place_are_told_apart() -> None:
     assert custom_resources.validate(old, schema, old) == ()
 
 
+RULES_AT_ANY_DEPTH: Final = """
+type: object
+x-kubernetes-validations:
+- {rule: "!has(self.a) || self.a < 3", message: spec}
+properties:
+  a: {type: integer}
+  maximum-size:
+    type: object
+    nullable: true
+    properties:
+      in: {type: integer}
+      a.b/c: {type: string}
+    x-kubernetes-validations:
+    - {rule: "!has(self.__in__) || self.__in__ > 0 // don't", message: member}
+    - {rule: "self == oldSelf", message: never changes}
+  "1":
+    type: object
+    properties: {a: {type: integer}}
+    x-kubernetes-validations: [{rule: "!has(self.a) || self.a > 0", message: digit}]
+  labels:
+    type: object
+    additionalProperties:
+      type: array
+      items:
+        type: object
+        properties: {a: {type: integer}}
+        x-kubernetes-validations:
+        - {rule: "self.a > 0", message: no error where it is there}
+        - rule: "!oldSelf.hasValue() || oldSelf.value() == self"
+          optionalOldSelf: true
+          message: optional
+  elements:
+    type: array
+    x-kubernetes-list-type: map
+    x-kubernetes-list-map-keys: [name]
+    x-kubernetes-validations:
+    - {rule: "self.map(e, e.name).indexOf('b') < 1", message: order}
+    items:
+      type: object
+      required: [name]
+      properties:
+        name: {type: string}
+        a: {type: integer}
+      x-kubernetes-validations:
+      - {rule: "self.name.startsWith('a') || self.a > 1", message: element}
+      - {rule: "!has(self.a) || self.a >= oldSelf.a", message: grows}
+"""
+# Mostly all rules hold that do not look at an old value.
+_NUMBER: Final = st.sampled_from([*[1, 2] * 8, 0, 3])
+_SOME: Final = st.fixed_dictionaries({}, optional={"a": _NUMBER})
+_SPEC: Final = st.fixed_dictionaries(
+    {},
+    optional={
+        "a": _NUMBER,
+        "maximum-size": st.none()
+        | st.fixed_dictionaries(
+            {}, optional={"in": _NUMBER, "a.b/c": st.sampled_from(["", "x"])}
+        ),
+        "1": _SOME,
+        "labels": st.dictionaries(
+            st.sampled_from(["x", "in", "a/b"]),
+            st.lists(st.fixed_dictionaries({"a": _NUMBER}) | _SOME, max_size=2),
+        ),
+        "elements": st.lists(
+            st.fixed_dictionaries(
+                {"name": st.sampled_from(["a", "ab", "ac", "b"])},
+                optional={"a": _NUMBER},
+            ),
+            unique_by=lambda element: str(element["name"]),
+            max_size=3,
+        ),
+    },
+)
+
+
+@given(new=_SPEC, old=st.none() | _SPEC, unnameable=st.booleans())
+@settings(max_examples=300)
+def test_rules_refuse_the_same_together_and_by_themselves(
+    new: JSONObject, old: JSONObject | None, unnameable: bool
+) -> None:
+    """What holds together is not asked again, and that changes nothing.
+
+    With a member that no expression can name, fewer are together.
+    """
+    before = None if old is None else {"spec": old}
+    schema = schema_of_rules(unnameable=unnameable)
+    found = custom_resources.validate({"spec": new}, schema, before)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(_rules.RuleJudge, "_all_hold", lambda *_: False)
+        expected = custom_resources.validate({"spec": new}, schema, before)
+    assert found == expected
+
+
+def test_rules_that_hold_at_all_depths_take_one_evaluation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    evaluated: list[str] = []
+    evaluate = _expressions.Expression.evaluate
+
+    def count(expression: _expressions.Expression, bindings: Any) -> Any:
+        evaluated.append(expression.text)
+        return evaluate(expression, bindings)
+
+    monkeypatch.setattr(_expressions.Expression, "evaluate", count)
+    spec = {
+        "a": 1,
+        "maximum-size": {"in": 1},
+        "labels": {"x": [{"a": 1}], "a/b": [{"a": 2}, {"a": 3}]},
+        "elements": [{"name": "b", "a": 2}, {"name": "ab"}],
+    }
+    schema = schema_of_rules(unnameable=False)
+    assert custom_resources.validate({"spec": spec}, schema) == ()
+    # One that may look at an old value is by itself, at each element.
+    optional = "!oldSelf.hasValue() || oldSelf.value() == self"
+    assert len(evaluated) == 4
+    assert evaluated[1:] == [optional] * 3
+
+
+@cache
+def schema_of_rules(*, unnameable: bool) -> Schema:
+    [document] = read(RULES_AT_ANY_DEPTH)
+    spec: Any = document.value
+    if not unnameable:
+        del spec["properties"]["1"]
+    made = definition({"name": "one", "spec": spec})
+    return Catalog.from_crd(made).schema("example.com/v1", "ThingOne")
+
+
 def test_a_rule_of_too_many_steps_ends_and_is_said_to_be_undecided() -> None:
     schema = with_rule("self.list.all(a, self.list.all(b, a + b >= 0))")
     numbers: list[Any] = [*range(200)]
@@ -214,6 +346,8 @@ def test_all_rules_of_an_object_have_a_limit_of_steps(
     }
     schema = with_rule("true", elements={"type": "array", "items": element})
     spec: Any = {"elements": [{"list": [*range(1, length)], "text": text}] * 3}
+    # This is about rules by themselves, not those of all elements together.
+    monkeypatch.setattr(_expressions, "join_expressions", lambda *_: None)
     monkeypatch.setattr(_expressions.Expression, "evaluate", count)
     monkeypatch.setattr(_rules, "_MOST_STEPS", STEPS[length])
     found = custom_resources.validate({"spec": spec}, schema)
