@@ -9,8 +9,9 @@ from msgspec.structs import replace
 from smp import merge_patch
 from smp._strategic import three_way_patch
 from smp._values import codec
+from smp._values.api_objects import annotations_of, set_metadata
 from smp._values.last_applied import LAST_APPLIED, with_last_applied
-from smp._values.values import JSON, JSONObject, as_list, as_object, same
+from smp._values.values import ABSENT, JSON, JSONObject, as_list, as_object, same
 from smp.cases._case import SpecCase, last_applied
 from smp.errors import SmpError
 from smp.handler import APPLY, STOCK_SERVER, STRATEGIC, Options, Outcome, Refused, patch
@@ -20,7 +21,6 @@ from smp.schema.model import Schema
 # Go: k8s.io/kubectl, pkg/cmd/apply.
 _MANAGER: Final = "kubectl"
 _CLIENT_SIDE: Final = "kubectl-client-side-apply"
-# Servers normalize no unions.
 
 
 def client_side(case: SpecCase, schema: Schema) -> JSON:
@@ -45,10 +45,9 @@ def server_side(case: SpecCase, schema: Schema) -> JSON:
     applied = last_applied(case)
     if applied is not None:
         # Cases leave out the annotation.
-        metadata = as_object(with_last_applied(applied)["metadata"])
-        text = as_object(metadata["annotations"])[LAST_APPLIED]
-        annotation: JSON = {"metadata": {"annotations": {LAST_APPLIED: text}}}
-        live = as_object(merge_patch.apply(live, annotation))
+        text = annotations_of(with_last_applied(applied))[LAST_APPLIED]
+        annotations = {**annotations_of(live), LAST_APPLIED: text}
+        live = set_metadata(live, annotations=annotations)
     outcome = patch(
         live, codec.encode(modified), APPLY, schema, _options(schema, _MANAGER)
     )
@@ -110,12 +109,6 @@ def _options(schema: Schema, manager: str) -> Options:
 
 
 def _content(obj: JSONObject) -> JSONObject:
-    metadata = {**as_object(obj["metadata"])}
-    metadata.pop("managedFields", None)
-    annotations = {**as_object(metadata.get("annotations"))}
+    annotations = {**annotations_of(obj)}
     annotations.pop(LAST_APPLIED, None)
-    if annotations:
-        metadata["annotations"] = annotations
-    else:
-        metadata.pop("annotations", None)
-    return {**obj, "metadata": metadata}
+    return set_metadata(obj, managedFields=ABSENT, annotations=annotations or ABSENT)

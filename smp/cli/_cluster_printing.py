@@ -8,7 +8,8 @@ from typing import Any, Final, cast
 
 from msgspec.structs import replace
 
-from smp._values.values import JSON, JSONObject, as_object
+from smp._values.api_objects import set_metadata
+from smp._values.values import ABSENT, JSON, JSONObject, as_object
 from smp.cli._cluster_inputs import Manifests
 from smp.cli._comparing import Comparing
 from smp.cli._errors import CommandFailure, inline, printable, report
@@ -43,10 +44,7 @@ def show(obj: JSONObject | None) -> JSONObject | None:
     """Return an object without what a server keeps for itself in its metadata."""
     if obj is None:
         return None
-    metadata = {**as_object(obj.get("metadata"))}
-    for name in _OF_THE_SERVER:
-        metadata.pop(name, None)
-    return {**obj, "metadata": metadata}
+    return set_metadata(obj, **dict.fromkeys(_OF_THE_SERVER, ABSENT))
 
 
 def outcome_of(

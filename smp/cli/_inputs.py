@@ -14,6 +14,7 @@ from typing import BinaryIO, Final
 
 import msgspec
 
+from smp._values.api_objects import set_metadata
 from smp._values.values import JSON, as_object
 from smp.cli._errors import CommandFailure, concerning, printable, report
 from smp.cli._identity import ObjectIdentity, identity_at_a_glance, identity_of
@@ -391,9 +392,7 @@ class Inputs:
         if entry.written is None:
             return obj
         # kubectl puts the namespace into the object (Go: resource.SetNamespace).
-        metadata = as_object(obj.value.get("metadata"))
-        namespace = entry.identity.namespace
-        value = {**obj.value, "metadata": {**metadata, "namespace": namespace}}
+        value = set_metadata(obj.value, namespace=entry.identity.namespace)
         return Object(value, document)
 
     def load_document(self, entry: Entry) -> Document:

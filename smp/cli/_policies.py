@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from smp._storage.update import as_stored, predict_refusals
+from smp._values.api_objects import metadata_of, set_metadata
 from smp._values.values import JSONObject, as_object, as_text
 from smp.cli._errors import CommandFailure, UsageError
 from smp.cli._identity import identity_of
@@ -97,12 +98,11 @@ class CommandPolicies:
         resource = ReviewedResource(
             found.group, found.version, found.plural, found.kind, found.api_version
         )
-        metadata = as_object(new.get("metadata"))
         namespace = ""
         if found.namespaced:
-            namespace = as_text(metadata.get("namespace"))
+            namespace = as_text(metadata_of(new).get("namespace"))
             namespace = namespace or self._settings.namespace or "default"
-            new = {**new, "metadata": {**metadata, "namespace": namespace}}
+            new = set_metadata(new, namespace=namespace)
         complete: Callable[[JSONObject], JSONObject] = self._schemas.with_defaults
         if schema is WITHOUT_SCHEMA:
             schema = None

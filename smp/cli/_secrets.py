@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeAlias, overload
 
-from smp._values.api_objects import SHOWN_OF_SECRET, annotations_of
+from smp._values.api_objects import SHOWN_OF_SECRET, annotations_of, set_metadata
 from smp._values.last_applied import LAST_APPLIED
 from smp._values.values import JSON, JSONObject, as_object, as_text, same
 
@@ -123,11 +123,7 @@ class Masks:
         if LAST_APPLIED not in annotations:
             return version
         text = replacement(_ANNOTATION, annotations[LAST_APPLIED])
-        metadata = {
-            **as_object(version["metadata"]),
-            "annotations": {**annotations, LAST_APPLIED: text},
-        }
-        return {**version, "metadata": metadata}
+        return set_metadata(version, annotations={**annotations, LAST_APPLIED: text})
 
 
 def _mask(role: str) -> str:

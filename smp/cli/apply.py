@@ -9,13 +9,13 @@ from typing import Final
 
 import msgspec
 
-from smp._values.api_objects import annotations_of
+from smp._values.api_objects import annotations_of, set_metadata
 from smp._values.last_applied import (
     LAST_APPLIED,
     last_applied_configuration,
     with_last_applied,
 )
-from smp._values.values import JSONObject, as_object
+from smp._values.values import JSONObject
 from smp.cli._cluster_options import DRY_RUN
 from smp.cli._commands import Command, switch
 from smp.cli._errors import UsageError, concerning
@@ -399,10 +399,6 @@ def _annotate(
     if not isinstance(text, str):
         return Versions(last_applied, modified, live)
     if last_applied is not None:
-        metadata = as_object(last_applied.get("metadata"))
         annotations = {**annotations_of(last_applied), LAST_APPLIED: text}
-        last_applied = {
-            **last_applied,
-            "metadata": {**metadata, "annotations": annotations},
-        }
+        last_applied = set_metadata(last_applied, annotations=annotations)
     return Versions(last_applied, with_last_applied(modified), live)

@@ -9,6 +9,7 @@ import msgspec
 from smp import _strategic as strategic
 from smp._storage.immutable import find_changed_immutable_fields
 from smp._storage.update import as_stored, find_other_identity
+from smp._values.api_objects import annotations_of, metadata_of, set_metadata
 from smp._values.last_applied import LAST_APPLIED, with_last_applied
 from smp._values.values import JSON, JSONObject, as_list, as_object
 from smp.errors import SmpError
@@ -127,18 +128,16 @@ class Ways:
 
     def _server_side(self) -> tuple[Way, JSONObject]:
         """Run ``kubectl apply --server-side``, forced where it has conflicts."""
-        metadata = as_object(self.inputs.live.get("metadata"))
-        if not metadata.get("managedFields"):
+        live = self.inputs.live
+        if not metadata_of(live).get("managedFields"):
             # Without managed fields it is not known who owns what.
             raise SmpError("the object has no managed fields", code="no-owners")
-        live = self.inputs.live
-        annotations = as_object(metadata.get("annotations"))
+        annotations = annotations_of(live)
         if self.inputs.last_applied is not None and LAST_APPLIED not in annotations:
             # What was applied is in the annotation that kubectl looks for.
-            text = as_object(with_last_applied(self.inputs.last_applied)["metadata"])
-            applied = as_object(text["annotations"])[LAST_APPLIED]
-            annotations = {**annotations, LAST_APPLIED: applied}
-            live = {**live, "metadata": {**metadata, "annotations": annotations}}
+            applied = annotations_of(with_last_applied(self.inputs.last_applied))
+            annotations = {**annotations, LAST_APPLIED: applied[LAST_APPLIED]}
+            live = set_metadata(live, annotations=annotations)
         way: Way = "server-side"
         step = Step(_MANAGER, self.inputs.manifest, "kubectl apply")
         (state,) = simulate(live, [step], self.schema, profile=_OFF).states
@@ -152,12 +151,9 @@ class Ways:
 
     def _run_replace(self) -> tuple[Way, JSONObject]:
         """Run ``kubectl replace``: the manifest is the object, with its defaults."""
-        before = as_object(self.inputs.live.get("metadata"))
+        before = metadata_of(self.inputs.live)
         kept: JSONObject = {name: before[name] for name in _KEPT if name in before}
-        metadata: JSONObject = {
-            **kept,
-            **as_object(self.inputs.manifest.get("metadata")),
-        }
+        metadata: JSONObject = {**kept, **metadata_of(self.inputs.manifest)}
         new: JSONObject = {**self.inputs.manifest, "metadata": metadata}
         if "status" in self.inputs.live:
             # The status is written through its subresource only.

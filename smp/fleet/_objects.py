@@ -8,10 +8,10 @@ from typing import Final
 import msgspec
 from msgspec import UNSET
 
-from smp._values.api_objects import annotations_of
+from smp._values.api_objects import annotations_of, metadata_of, set_metadata
 from smp._values.last_applied import LAST_APPLIED
 from smp._values.raw import RawJSON
-from smp._values.values import JSONObject, as_object
+from smp._values.values import ABSENT, JSONObject, as_object
 from smp.errors import ObjectError
 from smp.fleet._usual import Part
 
@@ -125,8 +125,7 @@ def drop_annotation(obj: JSONObject) -> JSONObject:
     if LAST_APPLIED not in annotations:
         return obj
     kept = {name: text for name, text in annotations.items() if name != LAST_APPLIED}
-    metadata = {**as_object(obj["metadata"]), "annotations": kept}
-    return {**obj, "metadata": metadata}
+    return set_metadata(obj, annotations=kept)
 
 
 def bare(last_applied: JSONObject) -> JSONObject:
@@ -136,11 +135,10 @@ def bare(last_applied: JSONObject) -> JSONObject:
     the namespace of the context (Go: cli-runtime, resource.SetNamespace).
     """
     obj = drop_annotation(last_applied)
-    metadata = as_object(obj.get("metadata"))
+    metadata = metadata_of(obj)
     added = {"namespace"}
     if metadata.get("annotations") == {}:
         added.add("annotations")
     if not added & metadata.keys():
         return obj
-    kept = {name: part for name, part in metadata.items() if name not in added}
-    return {**obj, "metadata": kept}
+    return set_metadata(obj, **dict.fromkeys(added, ABSENT))
