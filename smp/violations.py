@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias
 import msgspec
 
 from smp._values.findings import Finding, Meaning, Origin, Severity
-from smp._values.values import ABSENT, JSON, printed, show
+from smp._values.values import ABSENT, JSON, Absent, printed, show
 from smp.errors import QUOTE_BOOLEANS
 from smp.paths import Element, Path
 
@@ -249,34 +249,61 @@ class Misfit(Violation, frozen=True, kw_only=True):
         )
 
 
+# By reason: the code, and what a server says (Go: field.ErrorType.String).
+NAMES: Final[Mapping[Reason, tuple[str, str]]] = {
+    "FieldValueDuplicate": ("duplicate-value", "Duplicate value"),
+    "FieldValueForbidden": ("forbidden-value", "Forbidden"),
+    "FieldValueInvalid": ("invalid-value", "Invalid value"),
+    "FieldValueNotFound": ("not-found-value", "Not found"),
+    "FieldValueRequired": ("required-value", "Required value"),
+    "FieldValueTooLong": ("too-long", "Too long"),
+}
+_WITH_VALUE: Final = (
+    "FieldValueDuplicate",
+    "FieldValueInvalid",
+    "FieldValueNotFound",
+)
+
+
+def violation_of(
+    reason: Reason,
+    path: Path,
+    detail: str = "",
+    value: JSON | Absent = ABSENT,
+    *,
+    code: str = "",
+) -> Violation:
+    """Make the violation of a value (Go: field.Error), with a code of its own or not.
+
+    The reason is one of those in ``NAMES``.
+    """
+    usual_code, message = NAMES[reason]
+    if reason in _WITH_VALUE:
+        message += f": {quote_json(value)}"
+    if detail:
+        message += f": {detail}"
+    return Violation(code or usual_code, path, reason, message, value)
+
+
 def invalid(path: Path, value: JSON, detail: str) -> Violation:
     """Make the violation of a malformed value (Go: field.Invalid)."""
-    return Violation(
-        "invalid-value",
-        path,
-        "FieldValueInvalid",
-        f"Invalid value: {quote_json(value)}: {detail}",
-        value,
-    )
+    return violation_of("FieldValueInvalid", path, detail, value)
 
 
 def require(path: Path, detail: str = "") -> Violation:
     """Make the violation of a missing value (Go: field.Required)."""
-    message = f"Required value: {detail}" if detail else "Required value"
-    return Violation("required-value", path, "FieldValueRequired", message)
+    return violation_of("FieldValueRequired", path, detail)
 
 
 def forbidden(path: Path, detail: str) -> Violation:
     """Make the violation of a value not allowed here (Go: field.Forbidden)."""
-    return Violation(
-        "forbidden-value", path, "FieldValueForbidden", f"Forbidden: {detail}"
-    )
+    return violation_of("FieldValueForbidden", path, detail)
 
 
 def too_long(path: Path, most: int) -> Violation:
     """Make the violation of a text that is too long (Go: field.TooLong)."""
-    message = f"Too long: may not be more than {most} bytes"
-    return Violation("too-long", path, "FieldValueTooLong", message)
+    detail = f"may not be more than {most} bytes"
+    return violation_of("FieldValueTooLong", path, detail)
 
 
 def too_many(path: Path, count: int, most: int) -> Violation:
@@ -288,8 +315,7 @@ def too_many(path: Path, count: int, most: int) -> Violation:
 
 def duplicate(path: Path, value: JSON) -> Violation:
     """Make the violation of a value that is there already (Go: field.Duplicate)."""
-    message = f"Duplicate value: {quote_json(value)}"
-    return Violation("duplicate-value", path, "FieldValueDuplicate", message, value)
+    return violation_of("FieldValueDuplicate", path, value=value)
 
 
 def unsupported(
@@ -320,9 +346,15 @@ def unsupported(
     )
 
 
-def quote_json(value: JSON) -> str:
-    """Print a value as JSON; one that is none is shown for a human."""
-    # Go: field.Error.ErrorBody: a number is printed by %v.
+def quote_json(value: JSON | Absent) -> str:
+    """Print a value as the message of a cause has it (Go: field.Error.ErrorBody).
+
+    The members of an object are sorted, whatever their order in the input. What is no
+    JSON is shown for a human.
+    """
+    if isinstance(value, Absent):
+        return "null"
+    # Go prints a number by %v.
     if isinstance(value, float):
         return printed(value)
     import json  # noqa: PLC0415  # most objects have no violation to print

@@ -7,7 +7,7 @@ from typing import Final
 
 from smp._values.values import quote
 from smp.paths import Path
-from smp.violations import Violation
+from smp.violations import Violation, too_long
 
 # Go: k8s.io/apimachinery, meta/v1/validation, FieldManagerMaxLength.
 _MOST_BYTES: Final = 128
@@ -38,12 +38,7 @@ def manager_of(user_agent: str) -> str:
 def manager_problems(manager: str, path: Path) -> Iterator[Violation]:
     """Yield what is wrong with the name of a manager (Go: ValidateFieldManager)."""
     if len(manager.encode(errors="replace")) > _MOST_BYTES:
-        yield Violation(
-            "too-long",
-            path,
-            "FieldValueTooLong",
-            f"Too long: may not be more than {_MOST_BYTES} bytes",
-        )
+        yield too_long(path, _MOST_BYTES)
     if manager.isprintable():
         return
     position = 0

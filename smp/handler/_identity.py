@@ -32,16 +32,16 @@ from smp.handler._status import (
     VersionRequiredError,
 )
 from smp.paths import Path
-from smp.violations import Violation
+from smp.violations import Violation, violation_of
 
 _INVALID: Final = "FieldValueInvalid"
 # Go: registry.Store.Update, where AllowUnconditionalUpdate of the strategy is false.
-VERSION_REQUIRED: Final = Violation(
-    "required-value",
-    Path(("metadata", "resourceVersion")),
+VERSION_REQUIRED: Final = violation_of(
     _INVALID,
-    "Invalid value: 0: must be specified for an update",
+    Path(("metadata", "resourceVersion")),
+    "must be specified for an update",
     0,
+    code="required-value",
 )
 _KEPT_WHERE_ABSENT: Final = ("namespace", "uid", "resourceVersion", "managedFields")
 # To a server 0 is no version (Go: etcd3, APIObjectVersioner).

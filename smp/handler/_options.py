@@ -17,7 +17,7 @@ from smp.json_patch import MAX_OPERATIONS
 from smp.managed_fields import SERVING, Serving
 from smp.paths import Path
 from smp.unions import OnConflict
-from smp.violations import Violation, unsupported
+from smp.violations import Violation, forbidden, require, unsupported
 
 JSON_PATCH: Final = "application/json-patch+json"
 MERGE: Final = "application/merge-patch+json"
@@ -196,17 +196,9 @@ _KINDS: Final = {
 # Go: metav1's conversion of a query, Convert_Slice_string_To_bool.
 _FALSE: Final = ("false", "0")
 MANAGER: Final = Path(("fieldManager",))
-MANAGER_REQUIRED: Final = Violation(
-    "required-value",
-    MANAGER,
-    "FieldValueRequired",
-    "Required value: is required for apply patch",
-)
-FORCE_FORBIDDEN: Final = Violation(
-    "forbidden-value",
-    Path(("force",)),
-    "FieldValueForbidden",
-    "Forbidden: may not be specified for non-apply patch",
+MANAGER_REQUIRED: Final = require(MANAGER, "is required for apply patch")
+FORCE_FORBIDDEN: Final = forbidden(
+    Path(("force",)), "may not be specified for non-apply patch"
 )
 
 

@@ -31,16 +31,18 @@ from smp.unions._profiles import (
     profile_of,
 )
 from smp.unions._situation import UnionFacts, choice, discriminator_value, select
-from smp.violations import Reason, Violation, quote_json, unsupported
+from smp.violations import (
+    NAMES,
+    Reason,
+    Violation,
+    quote_json,
+    unsupported,
+    violation_of,
+)
 
 # The step to what is above an object.
 PARENT: Final = Key("..")
 _PLACEHOLDER: Final = re.compile(r"\{(value|members|object|member|name|selecting)\}")
-_ERROR_TYPES: Final = {
-    "Forbidden": "Forbidden",
-    "Invalid": "Invalid value",
-    "Required": "Required value",
-}
 _REASONS: Final[Mapping[str, Reason]] = {
     "Forbidden": "FieldValueForbidden",
     "Invalid": "FieldValueInvalid",
@@ -361,13 +363,7 @@ def _members_of_value(facts: UnionFacts, obj: JSONObject) -> list[Violation]:
             code, rule = "member-required", "must be specified"
         text = f'{rule} when `{union.discriminator}` is "{member.value}"'
         violations.append(
-            Violation(
-                code,
-                Path((member.name,)),
-                "FieldValueInvalid",
-                f'Invalid value: "": {text}',
-                "",
-            )
+            violation_of("FieldValueInvalid", Path((member.name,)), text, "", code=code)
         )
     return violations
 
@@ -406,8 +402,8 @@ def _none(union: UnionGroup, obj: JSONObject) -> list[Violation]:
     answers = union.answers.get("none", ())
     if answers:
         return _answer("union-none", answers, union, obj)
-    message = f'Invalid value: "": must specify one of: {_quote(union.names)}'
-    return [Violation("union-none", Path(), "FieldValueInvalid", message, "")]
+    rule = f"must specify one of: {_quote(union.names)}"
+    return [violation_of("FieldValueInvalid", Path(), rule, "", code="union-none")]
 
 
 def _several_as_answered(
@@ -479,12 +475,12 @@ def _answer(
             violations.append(msgspec.structs.replace(found, code=code))
             continue
         # The message has the form of Go's field.Error.ErrorBody.
-        texts = [_ERROR_TYPES[answer.reason], answer.value, answer.detail]
+        reason = _REASONS[answer.reason]
+        texts = [NAMES[reason][1], answer.value, answer.detail]
         pieces = _PLACEHOLDER.split(": ".join([text for text in texts if text]))
         for at in range(1, len(pieces), 2):
             pieces[at] = _word(pieces[at], union, obj, member, answer.struct)
         message = "".join(pieces)
-        reason = _REASONS[answer.reason]
         violations.append(Violation(code, path, reason, message))
     return violations
 
@@ -517,7 +513,8 @@ def _require_discriminator(union: UnionGroup, obj: JSONObject) -> list[Violation
     answers = union.answers.get("discriminator", ())
     if answers:
         return _answer(code, answers, union, obj)
-    return [_require_value(code, Path((union.discriminator,)), "Required value")]
+    path = Path((union.discriminator,))
+    return [violation_of("FieldValueRequired", path, code=code)]
 
 
 def _require_member(
@@ -529,16 +526,12 @@ def _require_member(
         return _answer("member-required", answers, union, obj, member)
     rule = f"must be specified when `{union.discriminator}` is '{member.value}'"
     path = Path((member.name,))
-    return [_require_value("member-required", path, f"Required value: {rule}")]
-
-
-def _require_value(code: str, path: Path, message: str) -> Violation:
-    return Violation(code, path, "FieldValueRequired", message)
+    return [violation_of("FieldValueRequired", path, rule, code="member-required")]
 
 
 def _member_forbidden(code: str, member: Member, rule: str) -> Violation:
     path = Path((member.name,))
-    return Violation(code, path, "FieldValueForbidden", f"Forbidden: {rule}")
+    return violation_of("FieldValueForbidden", path, rule, code=code)
 
 
 def _is_tolerated(facts: UnionFacts, place: Place, type_: Type) -> bool:

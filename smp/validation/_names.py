@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from smp._values import names
-from smp._values.values import JSON, JSONObject
+from smp._values.values import JSONObject
 from smp.paths import Path
-from smp.violations import Violation, quote_json
+from smp.violations import Violation, invalid, require
 
 _METADATA: Final = Path(("metadata",))
 _NOT_A_STRING: Final = "must be a string"
@@ -28,29 +28,17 @@ def judge_names(metadata: JSONObject, group: str, kind: str) -> Iterator[Violati
     if isinstance(prefix, str) and prefix:
         problem = names.prefix_problem(prefix, group, kind)
         if problem:
-            yield _invalid("generateName", prefix, problem)
+            yield invalid(_METADATA / "generateName", prefix, problem)
     name = metadata.get("name")
     if not name:
         if not prefix:
-            yield Violation(
-                "required-value",
-                _METADATA / "name",
-                "FieldValueRequired",
-                "Required value: name or generateName is required",
-            )
+            yield require(_METADATA / "name", "name or generateName is required")
     elif not isinstance(name, str):
-        yield _invalid("name", name, _NOT_A_STRING)
+        yield invalid(_METADATA / "name", name, _NOT_A_STRING)
     elif problem := names.name_problem(name, group, kind):
-        yield _invalid("name", name, problem)
+        yield invalid(_METADATA / "name", name, problem)
     namespace = metadata.get("namespace")
     if isinstance(namespace, str) and namespace:
         problem = names.label(namespace)
         if problem:
-            yield _invalid("namespace", namespace, problem)
-
-
-def _invalid(field: str, value: JSON, detail: str) -> Violation:
-    message = f"Invalid value: {quote_json(value)}: {detail}"
-    return Violation(
-        "invalid-value", _METADATA / field, "FieldValueInvalid", message, value
-    )
+            yield invalid(_METADATA / "namespace", namespace, problem)

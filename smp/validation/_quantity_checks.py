@@ -22,10 +22,8 @@ from smp.validation._formats import is_extended_resource
 from smp.validation._judged import (
     Judged,
     elements,
-    show,
-    sort_members,
 )
-from smp.violations import Violation
+from smp.violations import Violation, quote_json
 
 # Go: pkg/apis/core/helper/helpers.go, podComputeQuotaResources and
 # standardQuotaResources.
@@ -289,7 +287,7 @@ def require_capacity(judged: Judged) -> None:
     if not capacity:
         judged.required("")
     if set(capacity) != {"storage"}:
-        text = show(sort_members(capacity) or None)
+        text = quote_json(capacity or None)
         judged.found.append(
             Violation(
                 "unsupported-value",

@@ -20,7 +20,6 @@ from smp.validation._formats import FORMATS
 from smp.validation._judged import (
     Judged,
     at,
-    sort_members,
 )
 
 _OPERATORS: Final[Mapping[str, Operator]] = {
@@ -60,10 +59,10 @@ def _requirements(selector: JSON) -> list[Requirement] | None:
 
 
 def print_selector(selector: JSONObject) -> JSONObject:
-    """Return a LabelSelector as Go prints it: in the order of its structs."""
+    """Return a LabelSelector as Go prints it: without what is empty."""
     result: JSONObject = {}
     if selector.get("matchLabels"):
-        result["matchLabels"] = sort_members(as_object(selector["matchLabels"]))
+        result["matchLabels"] = selector["matchLabels"]
     expressions: list[JSON] = []
     for listed in as_list(selector.get("matchExpressions")):
         expression = as_object(listed)
@@ -112,13 +111,13 @@ def select_labels(judged: Judged) -> None:
         requirements = _requirements(selector)
     elif judged.row.zero == "judged":
         # Go: a selector that is nil selects nothing.
-        judged.invalid(sort_members(labels) or None, judged.row.message)
+        judged.invalid(labels or None, judged.row.message)
         return
     if requirements is None:
         return
     for requirement in requirements:
         if not requirement.matches(labels):
-            judged.invalid(sort_members(labels) or None, judged.row.message)
+            judged.invalid(labels or None, judged.row.message)
             return
 
 
