@@ -14,7 +14,7 @@ from smp._values.codec import decode
 from smp._values.values import as_object, as_text, type_name
 from smp.errors import DocumentError
 from smp.paths import Key
-from smp.validation._judged import Judged
+from smp.validation._judged import Checks, Judged
 
 _BLOCK: Final = re.compile(rb"-----BEGIN ([A-Z ]+)-----\n([A-Za-z0-9+/=\s]*)-----END")
 
@@ -61,3 +61,9 @@ def _is_sequence(der: bytes) -> bool:
     size = der[1] & 0x7F if len(der) > 1 and der[1] & 0x80 else 0
     length = int.from_bytes(der[2 : 2 + size] if size else der[1:2], "big")
     return der[:1] == b"0" and len(der) == 2 + size + length
+
+
+CHECKS: Final[Checks] = {
+    "json-secret": json_secret,
+    "pem": check_pem,
+}

@@ -13,7 +13,7 @@ from typing import Final
 from smp._values.values import JSON, as_list, as_object, as_text, same
 from smp.paths import Key, Path
 from smp.validation._formats import FORMATS
-from smp.validation._judged import Judged, at, elements
+from smp.validation._judged import Checks, Judged, at, elements
 from smp.validation._value_checks import repeated
 from smp.violations import Reason, Violation
 
@@ -201,3 +201,14 @@ def check_finished(judged: Judged) -> None:
     is_idle = spec.get("suspend") is True and same(spec.get("completions"), 0)
     if is_finished and status.get("startTime") is None and not is_idle:
         judged.required("startTime is required for finished job", "startTime")
+
+
+CHECKS: Final[Checks] = {
+    "exit-codes": exit_codes,
+    "failure-rules": failure_rules,
+    "finished": check_finished,
+    "generated-labels": generated_labels,
+    "indexed-name": indexed_name,
+    "indexes": check_indexes,
+    "success-rules": success_rules,
+}

@@ -5,6 +5,7 @@ This module is compiled with mypyc (hatch_build.py).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from smp._values.values import (
@@ -64,6 +65,11 @@ class Judged:
     def required(self, message: str, *below: Step) -> None:
         """Add a violation of a value that is missing (Go: field.Required)."""
         self.add("FieldValueRequired", message, ABSENT, below)
+
+
+Check: TypeAlias = "Callable[[Judged], None]"
+# By name.
+Checks: TypeAlias = "Mapping[str, Check]"
 
 
 def at(value: Value, steps: tuple[str, ...]) -> Value:

@@ -5,6 +5,8 @@ This module is compiled with mypyc (hatch_build.py).
 
 from __future__ import annotations
 
+from typing import Final
+
 from smp._values.names import MAX_ANNOTATIONS, annotations_size, label_key_problems
 from smp._values.values import (
     ABSENT,
@@ -15,6 +17,7 @@ from smp._values.values import (
 )
 from smp.validation._formats import FORMATS
 from smp.validation._judged import (
+    Checks,
     Judged,
     elements,
     is_missing,
@@ -85,3 +88,11 @@ def owner_references(judged: Judged) -> None:
                     f" in references for {controller} and {named}",
                 )
             controller = controller or named
+
+
+CHECKS: Final[Checks] = {
+    "annotations": valid_annotations,
+    "finalizers": valid_finalizers,
+    "labels": valid_labels,
+    "owner-references": owner_references,
+}

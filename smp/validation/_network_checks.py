@@ -19,6 +19,7 @@ from smp._values.values import (
 )
 from smp.validation._formats import FORMATS
 from smp.validation._judged import (
+    Checks,
     Judged,
     at,
     elements,
@@ -176,3 +177,17 @@ def check_typed_addresses(judged: Judged) -> None:
                     problem = f"must be an {type_} address"
             if problem:
                 judged.invalid(text, problem, index, "addresses", number)
+
+
+CHECKS: Final[Checks] = {
+    "class-annotation": class_annotation,
+    "ingress-path": ingress_path,
+    "ingress-spec": ingress_spec,
+    "inner-ranges": inner_ranges,
+    "node-ports": node_ports,
+    "numeric-port": numeric_port,
+    "one-per-family": one_per_family,
+    "port-names": port_names,
+    "typed-addresses": check_typed_addresses,
+    "unique-ports": unique_ports,
+}

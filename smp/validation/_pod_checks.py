@@ -23,6 +23,7 @@ from smp._values.values import (
 from smp.paths import Key, Path, Step
 from smp.validation._formats import FORMATS
 from smp.validation._judged import (
+    Checks,
     Judged,
     at,
     elements,
@@ -425,3 +426,27 @@ def projected_paths(judged: Judged) -> None:
             if isinstance(path, str) and path in seen:
                 judged.invalid(path, "conflicting duplicate paths")
             seen.add(as_text(path))
+
+
+CHECKS: Final[Checks] = {
+    "above-containers": above_containers,
+    "claimed": claimed_names,
+    "container-fields": container_fields,
+    "container-values": container_values,
+    "host-ports": host_ports,
+    "init-containers": init_containers,
+    "mounts": check_mounted_volumes,
+    "mounts-and-devices": mounts_and_devices,
+    "one-source": check_one_source,
+    "pod-field": pod_field,
+    "pod-resources": pod_resources,
+    "privileged-mounts": privileged_mounts,
+    "projected-paths": projected_paths,
+    "resource-field": resource_field,
+    "same-host-ports": same_host_ports,
+    "sleeps": sleeps,
+    "targets": check_targets,
+    "unique-beside": unique_beside,
+    "unique-mount-paths": unique_mount_paths,
+    "variable-files": check_variable_files,
+}

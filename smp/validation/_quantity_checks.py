@@ -20,6 +20,7 @@ from smp._values.values import (
 from smp.paths import Key, Path
 from smp.validation._formats import is_extended_resource
 from smp.validation._judged import (
+    Checks,
     Judged,
     elements,
 )
@@ -301,3 +302,22 @@ def require_capacity(judged: Judged) -> None:
         quantity = read_quantity(value)
         if quantity is not None and quantity.sign <= 0:
             judged.invalid(printed(value), "must be greater than zero", Key(name))
+
+
+CHECKS: Final[Checks] = {
+    "amounts": amounts,
+    "amounts-below": amounts_below,
+    "huge-pages": huge_pages,
+    "negative": forbid_negative,
+    "not-negative": quantity_not_negative,
+    "positive": positive,
+    "quantities": not_negative,
+    "quota-scope-selector": quota_scope_selector,
+    "quota-scopes": quota_scopes,
+    "ratios": ratios,
+    "requests": check_limits,
+    "required-capacity": require_capacity,
+    "required-quantity": require_quantity,
+    "size": check_size,
+    "whole": whole_amounts,
+}

@@ -15,9 +15,9 @@ from smp.schema.bundle import version_number
 from smp.schema.model import ListType, ObjectType, Type
 from smp.schema.plan import Interest, Interests
 from smp.schema.walk import Place, Rule
-from smp.validation._checks import CHECKS, JUDGE_ABSENT, Check
+from smp.validation._checks import CHECKS, JUDGE_ABSENT
 from smp.validation._formats import FORMER, STRICT_SINCE
-from smp.validation._judged import Judged, at, is_missing
+from smp.validation._judged import Check, Judged, at, is_missing
 from smp.validation._table import Scalar, ValidationRow, rows_by_type
 from smp.violations import Violation
 

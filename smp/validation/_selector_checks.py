@@ -18,6 +18,7 @@ from smp._values.values import (
 )
 from smp.validation._formats import FORMATS
 from smp.validation._judged import (
+    Checks,
     Judged,
     at,
 )
@@ -149,3 +150,12 @@ def check_known_operator(judged: Judged) -> None:
     value = as_text(judged.value)
     if value not in judged.row.values:
         judged.invalid(value, judged.row.message)
+
+
+CHECKS: Final[Checks] = {
+    "expression-values": expression_values,
+    "not-empty-selector": not_empty_selector,
+    "operator": check_known_operator,
+    "selects": select_labels,
+    "valid-selector": valid_selector,
+}

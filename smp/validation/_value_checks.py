@@ -21,6 +21,7 @@ from smp._values.values import (
 from smp.paths import Key, Path, Step
 from smp.validation._formats import FORMATS, api_version, percent, port_name
 from smp.validation._judged import (
+    Checks,
     Judged,
     at,
     elements,
@@ -584,3 +585,50 @@ def longest(judged: Judged) -> None:
         judged.invalid("", judged.row.message)
     else:
         judged.found.append(too_long(Path(judged.steps), most))
+
+
+CHECKS: Final[Checks] = {
+    "all-of": all_of,
+    "alone": alone,
+    "any-of": any_of,
+    "apart": apart,
+    "api-group": api_group,
+    "device-nodes": check_device_nodes,
+    "disjoint": disjoint,
+    "distinct": distinct,
+    "distinct-in": distinct_in,
+    "forbidden": forbidden,
+    "format": text_format,
+    "greater": greater,
+    "includes": includes,
+    "int-or-percent": int_or_percent,
+    "joined-name": check_joined_name,
+    "keys": key_formats,
+    "keys-apart": keys_apart,
+    "known-requests": known_requests,
+    "longest": longest,
+    "missing": missing,
+    "most": check_length,
+    "needs": forbid_without_field,
+    "no-empty-key": no_empty_key,
+    "node-fields": require_one_node_field_value,
+    "not-empty": refuse_empty,
+    "not-greater": not_greater,
+    "not-less": not_less,
+    "one-of": one_of,
+    "own-namespace": own_namespace,
+    "port-or-name": port_or_name,
+    "range": check_range,
+    "refused": refused,
+    "repeated": repeated,
+    "repeated-claims": repeated_claims,
+    "required": require,
+    "required-any": require_any,
+    "required-each": require_each,
+    "review-selector": review_selector,
+    "star-apart": refuse_beside_star,
+    "supported": supported,
+    "unique": unique,
+    "unique-together": unique_together,
+    "wrong": wrong,
+}
