@@ -42,7 +42,6 @@ MODULES = (
     "smp/schema/walk.py",
     "smp/schema/sides.py",
     "smp/schema/structural.py",
-    "smp/_storage/defaults/_quantities.py",
     "smp/_storage/defaults/_rules.py",
     "smp/_storage/defaults/_filling.py",
     "smp/_strategic/_go_sort.py",

@@ -18,7 +18,7 @@ import re
 from typing import Final
 
 from smp._values.text_cache import TextCache
-from smp._values.values import JSON, printed
+from smp._values.values import JSON, JSONObject, as_list, as_object, printed
 
 # Go: resource.parseQuantityString. Possessive: no part is tried with fewer characters.
 _SYNTAX: Final = re.compile(
@@ -308,3 +308,52 @@ def _round_up(digits: str, exponent: int, least: int) -> tuple[str, int]:
 
 # The same few amounts are in all Pods.
 _PARSED: Final[TextCache[Quantity | str]] = TextCache(_parse)
+
+
+def sum_containers(spec: JSONObject, name: str) -> dict[str, Quantity]:
+    """Return what the containers of a Pod have together as limits or requests.
+
+    Init containers run one after the other, beside those that were started before and
+    restart always (Go: AggregateContainerRequests, AggregateContainerLimits).
+    """
+    total: dict[str, Quantity] = {}
+    for container in as_list(spec.get("containers")):
+        _add(total, _resources(container, name))
+    always: dict[str, Quantity] = {}
+    most: dict[str, Quantity] = {}
+    for container in as_list(spec.get("initContainers")):
+        needed = _resources(container, name)
+        if as_object(container).get("restartPolicy") == "Always":
+            _add(total, needed)
+            _add(always, needed)
+            _raise(most, always)
+        else:
+            _add(needed, always)
+            _raise(most, needed)
+    _raise(total, most)
+    return total
+
+
+def _resources(container: JSON, name: str) -> dict[str, Quantity]:
+    resources = as_object(as_object(container).get("resources"))
+    found: dict[str, Quantity] = {}
+    for resource, value in as_object(resources.get(name)).items():
+        quantity = read_quantity(value)
+        if quantity is not None:
+            found[resource] = quantity
+    return found
+
+
+def _add(total: dict[str, Quantity], more: dict[str, Quantity]) -> None:
+    """Add amounts in place (Go: addResourceList)."""
+    for resource, quantity in more.items():
+        before = total.get(resource)
+        total[resource] = quantity if before is None else before.add(quantity)
+
+
+def _raise(total: dict[str, Quantity], least: dict[str, Quantity]) -> None:
+    """Raise amounts in place to at least others (Go: maxResourceList)."""
+    for resource, quantity in least.items():
+        before = total.get(resource)
+        if before is None or before.compare(quantity) < 0:
+            total[resource] = quantity

@@ -10,7 +10,7 @@ from typing import Final
 
 from smp._values.fields import objects_in
 from smp._values.names import label_key_problems
-from smp._values.quantities import DECIMAL, Quantity, read_quantity
+from smp._values.quantities import DECIMAL, Quantity, read_quantity, sum_containers
 from smp._values.values import (
     ABSENT,
     JSON,
@@ -307,28 +307,12 @@ def above_containers(judged: Judged) -> None:
 
     Go: k8s.io/component-helpers, resource, AggregateContainerRequests.
     """
+    totals = sum_containers(judged.obj, "requests")
     for name, value in as_object(judged.value).items():
-        total, most = _NOTHING, _NOTHING
-        for container in as_list(judged.obj.get("containers")):
-            total = total.add(_request_of(container, name))
-        kept = _NOTHING
-        for container in as_list(judged.obj.get("initContainers")):
-            request = _request_of(container, name)
-            is_kept = as_object(container).get("restartPolicy") == "Always"
-            needed = kept.add(request)
-            most = needed if needed.compare(most) > 0 else most
-            kept = needed if is_kept else kept
-        total = total.add(kept)
-        total = most if most.compare(total) > 0 else total
-        quantity = read_quantity(value)
+        total, quantity = totals.get(name, _NOTHING), read_quantity(value)
         if quantity is not None and total.compare(quantity) > 0:
             message = judged.row.message.format(other=total.text)
             judged.invalid(value, message, Key(name))
-
-
-def _request_of(container: JSON, name: str) -> Quantity:
-    requests = as_object(at(container, ("resources", "requests")))
-    return read_quantity(requests.get(name)) or _NOTHING
 
 
 def claimed_names(judged: Judged) -> None:

@@ -54,6 +54,7 @@ _MUST_EXIST: Final = (
 )
 _ONE: Final = Quantity(1, "1", 0, DECIMAL)
 _HUGE_PAGES: Final = "hugepages-"
+_NEGATIVE: Final = "must be greater than or equal to 0"
 
 
 def require_quantity(judged: Judged) -> None:
@@ -61,14 +62,18 @@ def require_quantity(judged: Judged) -> None:
 
     Go: core ValidatePersistentVolumeClaimSpec.
     """
-    row = judged.row
-    value = as_object(judged.value).get(row.key, ABSENT)
+    key = judged.row.key
+    value = as_object(judged.value).get(key, ABSENT)
     if isinstance(value, Absent):
-        judged.required("", Key(row.key))
-        return
+        judged.required("", Key(key))
+    else:
+        _require_above_zero(judged, key, value)
+
+
+def _require_above_zero(judged: Judged, name: str, value: JSON) -> None:
     quantity = read_quantity(value)
     if quantity is not None and quantity.sign <= 0:
-        judged.invalid(printed(value), "must be greater than zero", Key(row.key))
+        judged.invalid(printed(value), "must be greater than zero", Key(name))
 
 
 def not_negative(judged: Judged) -> None:
@@ -76,9 +81,7 @@ def not_negative(judged: Judged) -> None:
     for name, value in as_object(judged.value).items():
         quantity = read_quantity(value)
         if quantity is not None and quantity.sign < 0:
-            judged.invalid(
-                printed(value), "must be greater than or equal to 0", Key(name)
-            )
+            judged.invalid(printed(value), _NEGATIVE, Key(name))
 
 
 def _is_applied_wrongly(scope: str, hard: JSON) -> bool:
@@ -136,24 +139,23 @@ def amounts(judged: Judged) -> None:
 
     The message has both as {value} and {other}.
     """
-    others = as_object(judged.obj.get(judged.row.key))
-    for name, value in as_object(judged.value).items():
-        quantity, other = read_quantity(value), read_quantity(others.get(name))
-        if quantity is not None and other is not None and quantity.compare(other) > 0:
-            texts = {"value": printed(value), "other": printed(others[name])}
-            message = judged.row.message.format(**texts)
-            judged.invalid(printed(value), message, Key(name))
+    _compare_amounts(judged, 1)
 
 
 def amounts_below(judged: Judged) -> None:
     """Refuse quantities below those of the map in the field ``key``, as ``amounts``."""
+    _compare_amounts(judged, -1)
+
+
+def _compare_amounts(judged: Judged, refused: int) -> None:
     others = as_object(judged.obj.get(judged.row.key))
     for name, value in as_object(judged.value).items():
         quantity, other = read_quantity(value), read_quantity(others.get(name))
-        if quantity is not None and other is not None and quantity.compare(other) < 0:
-            texts = {"value": printed(value), "other": printed(others[name])}
-            message = judged.row.message.format(**texts)
-            judged.invalid(printed(value), message, Key(name))
+        if quantity is None or other is None or quantity.compare(other) != refused:
+            continue
+        texts = {"value": printed(value), "other": printed(others[name])}
+        message = judged.row.message.format(**texts)
+        judged.invalid(printed(value), message, Key(name))
 
 
 def ratios(judged: Judged) -> None:
@@ -165,12 +167,29 @@ def ratios(judged: Judged) -> None:
             judged.invalid(text, f"ratio {text} is less than 1", Key(name))
 
 
-def forbid_negative(judged: Judged) -> None:
-    """Forbid a quantity below zero (Go: validateEmptyDirVolumeSource)."""
+def _sign_of(judged: Judged) -> int:
+    """Return the sign of the value; 1 for what is no quantity."""
     value = judged.value
     quantity = None if isinstance(value, Absent) else read_quantity(value)
-    if quantity is not None and quantity.sign < 0:
+    return 1 if quantity is None else quantity.sign
+
+
+def forbid_negative(judged: Judged) -> None:
+    """Forbid a quantity below zero (Go: validateEmptyDirVolumeSource)."""
+    if _sign_of(judged) < 0:
         judged.add("FieldValueForbidden", judged.row.message)
+
+
+def positive(judged: Judged) -> None:
+    """Refuse a quantity that is not above zero."""
+    if _sign_of(judged) <= 0:
+        judged.invalid(printed(judged.value), judged.row.message)
+
+
+def quantity_not_negative(judged: Judged) -> None:
+    """Refuse a quantity below zero (Go: ValidateNonnegativeQuantity)."""
+    if _sign_of(judged) < 0:
+        judged.invalid(printed(judged.value), _NEGATIVE)
 
 
 def whole_amounts(judged: Judged) -> None:
@@ -215,26 +234,6 @@ def huge_pages(judged: Judged) -> None:
         judged.add("FieldValueForbidden", judged.row.message)
 
 
-def positive(judged: Judged) -> None:
-    """Refuse a quantity that is not above zero."""
-    value = judged.value
-    if isinstance(value, Absent):
-        return
-    quantity = read_quantity(value)
-    if quantity is not None and quantity.sign <= 0:
-        judged.invalid(printed(value), judged.row.message)
-
-
-def quantity_not_negative(judged: Judged) -> None:
-    """Refuse a quantity below zero (Go: ValidateNonnegativeQuantity)."""
-    value = judged.value
-    if isinstance(value, Absent):
-        return
-    quantity = read_quantity(value)
-    if quantity is not None and quantity.sign < 0:
-        judged.invalid(printed(value), "must be greater than or equal to 0")
-
-
 def check_size(judged: Judged) -> None:
     """Compare the bytes of all values with ``maximum``.
 
@@ -268,17 +267,11 @@ def check_limits(judged: Judged) -> None:
             judged.required("Limit must be set for non overcommitable resources")
         if quantity is None or limit is None:
             continue
-        text = printed(limits[name])
-        if is_exact:
-            if not quantity.equals(limit):
-                judged.invalid(
-                    printed(value), f"must be equal to {name} limit of {text}"
-                )
-        elif quantity.compare(limit) > 0:
-            judged.invalid(
-                printed(value),
-                f"must be less than or equal to {name} limit of {text}",
-            )
+        order = quantity.compare(limit)
+        if order > 0 or (is_exact and order < 0):
+            bound = "equal to" if is_exact else "less than or equal to"
+            message = f"must be {bound} {name} limit of {printed(limits[name])}"
+            judged.invalid(printed(value), message)
 
 
 def require_capacity(judged: Judged) -> None:
@@ -299,9 +292,7 @@ def require_capacity(judged: Judged) -> None:
             )
         )
     for name, value in capacity.items():
-        quantity = read_quantity(value)
-        if quantity is not None and quantity.sign <= 0:
-            judged.invalid(printed(value), "must be greater than zero", Key(name))
+        _require_above_zero(judged, name, value)
 
 
 CHECKS: Final[Checks] = {

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from smp._storage.defaults._quantities import round_to_milli
 from smp._storage.defaults._rules import RULES
 from smp._storage.defaults._table import DefaultsRow, default_table, rows_by_type
+from smp._values.quantities import read_quantity
 from smp._values.values import JSON, MAX_LEVELS, Absent, JSONObject, as_object, as_text
 from smp.schema.model import ListType, ObjectType, Schema, Type
 from smp.schema.plan import Interest, Interests, Plan, plan_of
@@ -98,8 +98,24 @@ class _Step:
         if added:
             obj = {**obj, **added}
         for name in self.milli:
-            obj = round_to_milli(obj, name)
+            obj = _round_to_milli(obj, name)
         return obj if self.rule is None else self.rule(obj)
+
+
+def _round_to_milli(obj: JSONObject, name: str) -> JSONObject:
+    """Round the quantities in a field up to thousandths, away from zero.
+
+    Go: SetDefaults_ResourceList. The text of a quantity that is exact stays.
+    """
+    resources = as_object(obj.get(name))
+    rounded: JSONObject = {}
+    for resource, value in resources.items():
+        quantity = read_quantity(value)
+        if quantity is not None:
+            milli = quantity.round_up_to_milli()
+            if milli is not quantity:
+                rounded[resource] = milli.text
+    return {**obj, name: {**resources, **rounded}} if rounded else obj
 
 
 class TypeDefaults:

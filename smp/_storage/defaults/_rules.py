@@ -11,7 +11,7 @@ from binascii import b2a_base64
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from smp._storage.defaults._quantities import of_all_containers
+from smp._values.quantities import sum_containers
 from smp._values.values import JSON, JSONObject, as_list, as_object, as_text, same
 
 Named: TypeAlias = Callable[[JSONObject], JSONObject]
@@ -149,18 +149,18 @@ def pod_level_resources(spec: JSONObject) -> JSONObject:
     if not limits and not requests:
         return spec
     added_limits: JSONObject = {}
-    for name, amount in of_all_containers(spec, "limits").items():
+    for name, amount in sum_containers(spec, "limits").items():
         is_set = name in limits or name in requests
         if name.startswith(_HUGE_PAGES) and not is_set:
-            added_limits[name] = amount
+            added_limits[name] = amount.text
     limits = {**limits, **added_limits}
 
     added: JSONObject = {}
     if limits:
         # Huge pages cannot be overcommitted: what is requested of them is the limit.
-        for name, amount in of_all_containers(spec, "requests").items():
+        for name, amount in sum_containers(spec, "requests").items():
             if name in _POD_LEVEL and name not in requests:
-                added[name] = amount
+                added[name] = amount.text
         for name, limit in limits.items():
             known = name in _POD_LEVEL or name.startswith(_HUGE_PAGES)
             if known and name not in requests and name not in added:
