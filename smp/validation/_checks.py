@@ -34,7 +34,6 @@ JUDGE_ABSENT: Final = frozenset(
         "pem",
         "expression-values",
         "ingress-path",
-        "ingress-spec",
         "missing",
         "operator",
         "required",

@@ -20,14 +20,9 @@ from smp.validation._schedules import cron_schedule, time_zone
 _STANDARD_FINALIZERS: Final = ("kubernetes", "orphan", "foregroundDeletion")
 _PORT_NAME: Final = re.compile(r"[-a-z0-9]+")
 _LONGEST_PORT_NAME: Final = 15
-_LONGEST_NAME: Final = 253
-_SYSCTL: Final = re.compile(
-    r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
-)
 _SYSTEM_CLASSES: Final = ("system-cluster-critical", "system-node-critical")
 _PERCENT: Final = re.compile(r"[0-9]+%", re.ASCII)
 _BITS: Final = re.compile(r"0{0,100}[0-9]{1,3}")
-_HEADER: Final = re.compile(r"[-A-Za-z0-9]+")
 _DOTS_OF_QUALIFIED_NAME: Final = 2
 # Go: k8s.io/kubernetes, pkg/apis/core/helper, standardResources and the like.
 _HUGE_PAGES: Final = "hugepages-"
@@ -54,31 +49,14 @@ _RESOURCES: Final = _CONTAINER_RESOURCES.union(
 )
 _LIMIT_TYPES: Final = ("Pod", "Container", "PersistentVolumeClaim")
 _PATH: Final = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
-_IDENTIFIER: Final = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
 _ATTRIBUTE: Final = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]{0,31}")
 _LONGEST_DRIVER: Final = 63
-# Go: cel-go's reserved words, of apiserver's pkg/cel/common, celReservedSymbols.
-_RESERVED: Final = frozenset(
-    {
-        *("true", "false", "null", "in", "as", "break", "const", "continue", "else"),
-        *("for", "function", "if", "import", "let", "loop", "package", "namespace"),
-        *("return", "var", "void", "while"),
-    }
-)
 _NET_BIOS: Final = re.compile(r'[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}')
 _NOT_IN_USERS: Final = re.compile(r'["/\\:;|=,+*?<>@\[\]]')
 _LONGEST_WINDOWS_DOMAIN: Final = 255
 _LONGEST_WINDOWS_USER: Final = 104
 _MOST_PARTS_OF_USERS: Final = 2
 _MOST_PARTS_OF_REQUESTS: Final = 2
-# Go: resource semverRe, the expression of semver.org.
-_SEMANTIC_VERSION: Final = re.compile(
-    r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"
-    r"(-(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)"
-    r"(\.(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?"
-    r"(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?",
-    re.ASCII,
-)
 _ISCSI: Final = re.compile(
     r".*iqn\.\d{4}-\d{2}\.[-.a-zA-Z0-9]+:[^,;*&$|\s]+"
     r"|eui.[a-zA-Z0-9]{16}|naa.[a-zA-Z0-9]{32}",
@@ -118,16 +96,6 @@ def environment_name(text: str) -> str:
     return (
         "a valid environment variable name must consist only of printable ASCII"
         " characters other than '='"
-    )
-
-
-def header_name(text: str) -> str:
-    """Check the name of a header (Go: validation.IsHTTPHeaderName)."""
-    if _HEADER.fullmatch(text):
-        return ""
-    return (
-        "a valid HTTP header must consist of alphanumeric characters or '-' (e.g."
-        " 'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')"
     )
 
 
@@ -249,13 +217,6 @@ def signer_name(text: str) -> str:
     return names.subdomain(path)
 
 
-def semantic_version(text: str) -> str:
-    """Check a version of a device (Go: resource semverRe)."""
-    if _SEMANTIC_VERSION.fullmatch(text):
-        return ""
-    return "must be a string compatible with semver.org spec 2.0.0"
-
-
 def non_resource_path(text: str) -> str:
     """Check a path, or "*" (Go: flowcontrol ValidateNonResourceURLPath)."""
     if text in ("*", "/"):
@@ -278,11 +239,6 @@ def qualify_finalizer(text: str) -> str:
     if "/" in text or text in _STANDARD_FINALIZERS:
         return ""
     return "name is neither a standard finalizer name nor is it fully qualified"
-
-
-def absolute_path(text: str) -> str:
-    """Check that a path begins with a slash."""
-    return "" if text.startswith("/") else "must be an absolute path"
 
 
 def host(text: str) -> str:
@@ -486,16 +442,6 @@ def windows_user(text: str) -> str:
     return problem
 
 
-def sysctl(text: str) -> str:
-    """Check the name of a kernel parameter (Go: IsValidSysctlName)."""
-    if len(text) <= _LONGEST_NAME and _SYSCTL.fullmatch(text):
-        return ""
-    return (
-        f"must have at most {_LONGEST_NAME} characters and match regex"
-        f" ^{_SYSCTL.pattern}$"
-    )
-
-
 def usual_ip(text: str) -> str:
     """Refuse addresses with a meaning of their own (Go: ValidateNonSpecialIP)."""
     try:
@@ -553,12 +499,6 @@ def one_line(text: str) -> str:
     return "must not contain line breaks" if "\n" in inner or "\r" in inner else ""
 
 
-def identifier(text: str) -> str:
-    """Check the name of a variable (Go: admissionregistration validateVariable)."""
-    is_valid = _IDENTIFIER.fullmatch(text) and text not in _RESERVED
-    return "" if is_valid else "must be a valid CEL identifier"
-
-
 def audit_key(text: str) -> str:
     """Check a key of an audit annotation (Go: validateAuditAnnotation).
 
@@ -588,7 +528,6 @@ def is_extended_resource(name: str) -> bool:
 
 
 FORMATS: Final[Mapping[str, names.Rule]] = {
-    "absolute-path": absolute_path,
     "any-namespace": any_namespace,
     "attribute-key": attribute_key,
     "attribute-name": attribute_name,
@@ -608,10 +547,8 @@ FORMATS: Final[Mapping[str, names.Rule]] = {
     "environment-name": environment_name,
     "extended-resource": extended_resource,
     "group-version": group_version,
-    "header": header_name,
     "host": host,
     "https-url": https_url,
-    "identifier": identifier,
     "ip": ip_address,
     "legacy-cidr": ip_range,
     "legacy-ip": ip_address,
@@ -639,11 +576,9 @@ FORMATS: Final[Mapping[str, names.Rule]] = {
     "request-name": request_name,
     "resource": resource_name,
     "search-domain": search_domain,
-    "semver": semantic_version,
     "signer-name": signer_name,
     "sloppy-cidr": sloppy_range,
     "sloppy-ip": sloppy_ip,
-    "sysctl": sysctl,
     "time-zone": time_zone,
     "usual-ip": usual_ip,
     "webhook-path": webhook_path,

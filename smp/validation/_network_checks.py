@@ -72,13 +72,6 @@ def unique_ports(judged: Judged) -> None:
         seen.add((protocol, printed(number)))
 
 
-def ingress_spec(judged: Judged) -> None:
-    """Require rules or a backend (Go: networking ValidateIngressSpec)."""
-    rules = judged.obj.get("rules", ABSENT)
-    if is_missing(rules) and judged.obj.get("defaultBackend") is None:
-        judged.invalid(judged.obj, judged.row.message)
-
-
 def ingress_path(judged: Judged) -> None:
     """Require an absolute path, unless it is up to the controller.
 
@@ -182,7 +175,6 @@ def check_typed_addresses(judged: Judged) -> None:
 CHECKS: Final[Checks] = {
     "class-annotation": class_annotation,
     "ingress-path": ingress_path,
-    "ingress-spec": ingress_spec,
     "inner-ranges": inner_ranges,
     "node-ports": node_ports,
     "numeric-port": numeric_port,

@@ -504,12 +504,6 @@ def review_selector(judged: Judged) -> None:
         judged.required(message, "requirements")
 
 
-def forbid_without_field(judged: Judged) -> None:
-    """Forbid a value where the field ``key`` of the object is not set."""
-    if as_list(judged.value) and judged.obj.get(judged.row.key) is None:
-        judged.add("FieldValueForbidden", judged.row.message)
-
-
 def disjoint(judged: Judged) -> None:
     """Refuse a text that is in the list of the field ``key`` as well."""
     others = as_list(judged.obj.get(judged.row.key))
@@ -559,12 +553,6 @@ def refuse_beside_star(judged: Judged) -> None:
         judged.invalid([*texts], judged.row.message)
 
 
-def no_empty_key(judged: Judged) -> None:
-    """Refuse a map with an empty key (Go: storage validateParameters)."""
-    if "" in as_object(judged.value):
-        judged.invalid("", judged.row.message)
-
-
 def require_each(judged: Judged) -> None:
     """Require the fields ``values`` of each element of a list."""
     for index, element in enumerate(elements(judged)):
@@ -609,8 +597,6 @@ CHECKS: Final[Checks] = {
     "longest": longest,
     "missing": missing,
     "most": check_length,
-    "needs": forbid_without_field,
-    "no-empty-key": no_empty_key,
     "node-fields": require_one_node_field_value,
     "not-empty": refuse_empty,
     "not-greater": not_greater,
