@@ -236,7 +236,7 @@ class LiveFleet:
         path = self._clients.place("")
         for found in drifts:
             if found.live is not None and found.error is None:
-                self._gaps.hear("")
+                self._gaps.heard.add("")
                 yield (
                     record_of(found.item.object, "", f"{path}: last-applied"),
                     record_of(found.live, "", path),
@@ -286,9 +286,9 @@ class LiveFleet:
         if answer.list is None:
             self._gaps.add(name, str(answer.error), is_desired=False)
             return
-        self._gaps.hear(name)
+        self._gaps.heard.add(name)
         if answer.error is not None and self._extra:
-            self._gaps.add_of_extra(name, str(answer.error))
+            self._gaps.of_extra[name].append(str(answer.error))
         if self._increment is not None and answer.error is None:
             page = KeptList("", answer.more, answer.page)
             self._increment.keep_page(answer.list, page, is_first=answer.is_first)
@@ -332,9 +332,9 @@ class LiveFleet:
         own = self._wanted.get(name, _Wanted()).within(cluster.namespace)
         for place, wanted in own.items():
             places[place] = wanted.joined(places.get(place))
-        origin = _ListOrigin(name, self._clients.place(name), server)
+        origin = self._clients.place(name)
         lists = {
-            place: _ListReading(origin, place, wanted, extra=self._extra)
+            place: _ListReading(name, origin, server, place, wanted, extra=self._extra)
             for place, wanted in places.items()
         }
         after: dict[_Place, str] = {}
@@ -354,24 +354,26 @@ class LiveFleet:
         yield _Answer(name, definitions=definitions)
 
 
-class _ListOrigin(msgspec.Struct, frozen=True):
-    """Where a list is read: a cluster, its place for a reader, and its server.
+class _ListReading:
+    """A list of a cluster while it is read: of what manifests name, or of all.
 
-    A cluster that is made anew may have the name of another one.
+    ``origin`` is the cluster for a reader. One that is made anew may have the name of
+    another one, and has another ``server``.
     """
 
-    cluster: str
-    place: str
-    server: str
-
-
-class _ListReading:
-    """A list of a cluster while it is read: of what manifests name, or of all."""
-
     def __init__(
-        self, origin: _ListOrigin, place: _Place, wanted: _WantedNames, *, extra: bool
+        self,
+        cluster: str,
+        origin: str,
+        server: str,
+        place: _Place,
+        wanted: _WantedNames,
+        *,
+        extra: bool,
     ) -> None:
+        self._cluster = cluster
         self._origin = origin
+        self._server = server
         self._place = place
         self._api_version = wanted.api_version
         self._left = {*wanted.names}
@@ -383,13 +385,8 @@ class _ListReading:
     @property
     def key(self) -> bytes:
         """What the list, and what is read of it, is known by from run to run."""
-        facts = (
-            self._origin.cluster,
-            self._place,
-            self._api_version,
-            sorted(self._names),
-        )
-        encoded = msgspec.json.encode((*facts, self._extra, self._origin.server))
+        facts = (self._cluster, self._place, self._api_version, sorted(self._names))
+        encoded = msgspec.json.encode((*facts, self._extra, self._server))
         return blake2b(encoded, digest_size=_DIGEST).digest()
 
     def answer(self, page: ListedPage, seen: set[tuple[str, ...]]) -> _Answer:
@@ -414,7 +411,7 @@ class _ListReading:
             # What was not read of the list is not known.
             new = [self._unknown(name, page.error) for name in sorted(self._left)]
         return _Answer(
-            self._origin.cluster,
+            self._cluster,
             new,
             found,
             earlier.since,
@@ -442,13 +439,13 @@ class _ListReading:
         return page
 
     def _record_of(self, live: JSONObject) -> Record:
-        return record_of(live, self._origin.cluster, self._origin.place)
+        return record_of(live, self._cluster, self._origin)
 
     def _unknown(self, name: str, error: SmpError) -> Record:
         """Return what stands for the live object of a manifest that was not read."""
         _group, kind, namespace = self._place
         return Record(
-            self._origin.cluster,
+            self._cluster,
             self._api_version,
             kind,
             namespace,

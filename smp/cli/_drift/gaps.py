@@ -10,6 +10,7 @@ pair depends on the pair alone, and stays right for a later run that reads all.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Final
 
 # Stands for all clusters, in the place of the name of one.
@@ -23,8 +24,10 @@ class ReadingGaps:
     def __init__(self) -> None:
         # By whether it is the desired side, and by cluster.
         self._reasons: dict[tuple[bool, str], list[str]] = {}
-        self._heard: set[str] = set()
-        self._of_extra: dict[str, list[str]] = {}
+        # The clusters of which something was read, if only that there is no object.
+        self.heard: set[str] = set()
+        # Why only objects without a manifest may be lost, by cluster.
+        self.of_extra: defaultdict[str, list[str]] = defaultdict(list)
 
     def add(self, cluster: str, reason: str, *, is_desired: bool) -> None:
         """Remember that objects of a cluster may be lost; of any one, if ""."""
@@ -32,31 +35,10 @@ class ReadingGaps:
         if reason not in reasons:
             reasons.append(reason)
 
-    def add_of_extra(self, cluster: str, reason: str) -> None:
-        """Remember that only objects without a manifest may be lost of a cluster."""
-        self._of_extra.setdefault(cluster, []).append(reason)
-
-    def hear(self, cluster: str) -> None:
-        """Remember that something was read of what a cluster has, if only no object."""
-        self._heard.add(cluster)
-
-    @property
-    def heard(self) -> list[str]:
-        """The clusters of which something was read, in order."""
-        return sorted(self._heard)
-
-    def has_heard(self, cluster: str) -> bool:
-        """Tell whether something was read of what a cluster has."""
-        return cluster in self._heard
-
     @property
     def clusters(self) -> set[str]:
         """The clusters of which objects may be lost; "" where it may be any."""
         return {cluster for _side, cluster in self._reasons}
-
-    def of_extra(self, cluster: str) -> list[str]:
-        """Return why objects without a manifest may be lost of a cluster."""
-        return self._of_extra.get(cluster, [])
 
     def of(self, cluster: str, *, is_desired: bool) -> list[str]:
         """Return what may be lost of a side of a cluster itself; of any, if ""."""
@@ -68,6 +50,6 @@ class ReadingGaps:
         for name in dict.fromkeys((cluster, _ANY)):
             found += self.of(name, is_desired=is_desired)
         # No dump is there, or one without any object, as where a server was down.
-        if not found and not is_desired and cluster not in self._heard:
+        if not found and not is_desired and cluster not in self.heard:
             return [_NOT_READ]
         return found

@@ -61,7 +61,7 @@ class Increment:
     ) -> None:
         self.state: DriftState = state
         self._notices = notices
-        self._known = known
+        self.known: KnownRun = known
         # The files of the last run with the same options.
         is_alike = state.known.salt == known.salt and not reads_all
         self._former: KnownFiles = state.files if is_alike else {}
@@ -98,15 +98,6 @@ class Increment:
             self._is_lost = True
             self._notices.fail(error)
 
-    @property
-    def salt(self) -> bytes:
-        """All that the rows depend on beside the objects."""
-        return self._known.salt
-
-    def depend_on(self, salt: bytes) -> None:
-        """Set all that the rows depend on beside the objects, where more is known."""
-        self._known.salt = salt
-
     def changed(self, digests: dict[SideFile, bytes]) -> list[SideFile] | None:
         """Return the files that are not as they were; None where that is not known."""
         if not self._former:
@@ -136,7 +127,7 @@ class Increment:
         keys = {file.key for file in files}
         for key in self._former.keys() - keys:
             granules.update(self._former[key].content.granules())
-        is_moved = self.state.known.head != self._known.head
+        is_moved = self.state.known.head != self.known.head
         line_of = self._line_finder()
         for row in self.state.findings():
             if is_moved or not self._finds_places(row, changed, line_of):
@@ -159,7 +150,7 @@ class Increment:
             if (is_desired, path) not in paths:
                 continue
             # Git says of lines who has set them.
-            if self._known.head:
+            if self.known.head:
                 return False
             found = line_of(is_desired, path, int(line))
             if found is None:
@@ -248,13 +239,13 @@ class Increment:
     def add_same(self, granule: Granule, same: SameCount) -> None:
         """Count objects that are the same."""
         cluster, part = granule
-        parts = self._known.same.setdefault(cluster, {})
+        parts = self.known.same.setdefault(cluster, {})
         found = parts.get(part, _NONE)
         parts[part] = found[0] + same[0], found[1] + same[1], found[2] + same[2]
 
     def look_again(self, granules: Iterable[Granule]) -> None:
         """Have granules looked at by the next run."""
-        self._known.again += granules
+        self.known.again += granules
 
     def compare(self, row: DriftRow) -> DriftRow:
         """Return a row with what has become of it since the last run, and keep it."""
@@ -282,9 +273,9 @@ class Increment:
                 else:
                     self.look_again([_granule(row)])
             if not self._is_same:
-                self._known.again = sorted({*self._known.again})
+                self.known.again = sorted({*self.known.again})
                 looked_at = self._looked_at
-                self.state.end(self._known, self._files, self._unchanged, looked_at)
+                self.state.end(self.known, self._files, self._unchanged, looked_at)
 
     @property
     def changes(self) -> Counter[Change]:

@@ -181,9 +181,9 @@ class DriftTotals(Totals):
             expected, read, unreadable = self._coverage.get(name, (0, 0, 0))
             reasons = self.gaps.reasons(name, is_desired=True)
             # Where nothing is expected, nothing may be there.
-            if expected or self.gaps.has_heard(name) or name in self.gaps.clusters:
+            if expected or name in self.gaps.heard or name in self.gaps.clusters:
                 reasons = [*self.gaps.reasons(name, is_desired=False), *reasons]
-            reasons = [*reasons, *self.gaps.of_extra(name)]
+            reasons = [*reasons, *self.gaps.of_extra[name]]
             is_complete = not reasons and not unreadable
             found.append(
                 ClusterCoverage(name, expected, read, unreadable, is_complete, reasons)

@@ -103,7 +103,7 @@ class RecordReader:
         try:
             for record in self._of_file(file.path, file.cluster):
                 if not self._is_desired:
-                    self._gaps.hear(record.cluster)
+                    self._gaps.heard.add(record.cluster)
                     if not record.event:
                         self.listed.add(record.cluster)
                 self._has_some = True
@@ -152,7 +152,7 @@ class RecordReader:
         self._has_some = True
         self._names_clusters |= cluster != self._part.file.cluster
         if not self._is_desired:
-            self._gaps.hear(cluster)
+            self._gaps.heard.add(cluster)
             self.listed.add(cluster)
 
     def _fail_as_empty(self, file: str, cluster: str) -> None:
@@ -285,7 +285,7 @@ class RecordReader:
             self._fail(incomplete(document, _WITHOUT_END), cluster)
             return
         if not self._is_desired:
-            self._gaps.hear(cluster)
+            self._gaps.heard.add(cluster)
             self.listed.add(cluster)
         # Go: metav1.ListMeta; a server that lists in pages sets both, or the first.
         metadata = as_object(value.get("metadata"))
@@ -304,7 +304,7 @@ class RecordReader:
             # KEP-3157: all that was there has come by now.
             annotations = as_object(metadata.get("annotations"))
             if annotations.get("k8s.io/initial-events-end") == "true":
-                self._gaps.hear(cluster)
+                self._gaps.heard.add(cluster)
                 self.listed.add(cluster)
             return
         reason = ""

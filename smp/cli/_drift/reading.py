@@ -248,7 +248,7 @@ class ShareReader:
             if log is not None:
                 content.count += log.count
                 content.add_sums(log.sums)
-            content.heard = {*gaps.heard}
+            content.heard = gaps.heard
             content.listed, content.events = reader.listed, reader.events
             self._take(result, content)
             for cluster in gaps.clusters:

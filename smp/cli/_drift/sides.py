@@ -16,7 +16,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
@@ -130,7 +130,10 @@ class DriftSides(msgspec.Struct, frozen=True):
         if not settings.paths and (is_fleet or not is_cluster(live[0])):
             raise UsageError("give manifests: only --live cluster can be without")
         side = CLUSTER if is_fleet else live[0]
-        require_sides(settings.paths, side)
+        if any(map(is_cluster, settings.paths)):
+            raise UsageError("manifests are what a cluster should have: files, or -")
+        if side == STDIN and STDIN in settings.paths:
+            raise UsageError("only one of the manifests and '--live' can be -")
         if not is_cluster(side):
             if settings.extra:
                 reason = "'--extra' is for '--live cluster': a file has all it has"
@@ -155,7 +158,7 @@ class FleetReader:
         self._size = 0
         if increment is not None:
             state = increment.state
-            workers.worker.know(state.path, state.last, increment.salt)
+            workers.worker.know(state.path, state.last, increment.known.salt)
         self._may_start = True
 
     def read(self, sides: DriftSides, schemas: Schemas) -> None:
@@ -204,7 +207,7 @@ class FleetReader:
             comparer.define(cluster, catalogs[digest], digest)
             hashed.update(msgspec.json.encode(cluster) + digest)
         if self._increment is not None:
-            self._increment.depend_on(hashed.digest())
+            self._increment.known.salt = hashed.digest()
         self._may_start = True
         self._expect()
 
@@ -243,7 +246,7 @@ class FleetReader:
             if not record.place:
                 continue
             if not is_desired:
-                self._gaps.hear(record.cluster)
+                self._gaps.heard.add(record.cluster)
             notices.kept += 1
             notices.read[side] += 1
             self._size += len(record.text)
@@ -281,8 +284,7 @@ class FleetReader:
             side = "desired" if file.is_desired else "live"
             self._notices.read[side] += content.count
             if not file.is_desired:
-                for cluster in content.heard:
-                    self._gaps.hear(cluster)
+                self._gaps.heard |= content.heard
         for error in fail_unstarted(contents.values(), self._gaps):
             self._notices.fail(error)
 
@@ -430,11 +432,3 @@ def compare_parts(workers: WorkerPool[DriftWorker]) -> Generator[Found, None, No
     """Yield what comes of the parts when all is read."""
     shares = ([part] for part in workers.worker.parts.finished())
     yield from workers.results(shares, DriftWorker.compare)
-
-
-def require_sides(manifests: Sequence[str], live: str) -> None:
-    """Raise UsageError for two sides that cannot be read together."""
-    if any(map(is_cluster, manifests)):
-        raise UsageError("manifests are what a cluster should have: files, or -")
-    if live == STDIN and STDIN in manifests:
-        raise UsageError("only one of the manifests and '--live' can be -")
