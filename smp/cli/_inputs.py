@@ -152,7 +152,7 @@ class Inputs:
                 yield file, stat.S_ISREG(os.fstat(file.fileno()).st_mode)
         # open() raises ValueError for a path with a null character.
         except (OSError, ValueError) as error:
-            raise _unreadable(path, error) from None
+            raise unreadable(path, _reason_of(error)) from None
 
     def files(self, path: str, suffixes: Collection[str] = _SUFFIXES) -> list[str]:
         """List the files of a directory, at any depth; a file is its own list.
@@ -572,7 +572,7 @@ class Inputs:
             file.seek(part.offset)
             return file.read(part.length)
         except OSError as error:
-            raise CommandFailure(_unreadable(part.source, error)) from None
+            raise CommandFailure(unreadable(part.source, _reason_of(error))) from None
 
     def positions(self, part: TextPart | None) -> Positions | None:
         """Return where the fields of an object stand in its file; None without one.
@@ -701,13 +701,16 @@ def _templates_of(path: str) -> str:
     return f"{count} template{plural} of a chart: {RENDER_FIRST}" if count else ""
 
 
-def _unreadable(path: str, error: Exception) -> DocumentError:
-    reason = str(error)
-    if isinstance(error, OSError) and error.strerror:
-        reason = error.strerror
-    return DocumentError(
-        f"cannot read the file: {reason}", code="unreadable", source=name_of(path)
-    )
+def _reason_of(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
+
+
+def unreadable(
+    path: str, reason: object, failure: type[DocumentError] = DocumentError
+) -> DocumentError:
+    """Make the error of a file that cannot be read."""
+    text = f"cannot read the file: {reason}"
+    return failure(text, code="unreadable", source=name_of(path))
 
 
 def explain(error: DocumentError, data: bytes) -> DocumentError:

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Final
 from urllib.parse import quote, unquote
 
-from smp.cli._inputs import STDIN, Inputs, is_on_web, name_of
+from smp.cli._inputs import STDIN, Inputs, is_on_web, name_of, unreadable
 from smp.errors import DocumentError
 
 _COMPRESSIONS: Final = {".gz": "gzip", ".zst": "zstd"}
@@ -59,11 +59,7 @@ class FleetInputs(Inputs):
                 failure = DamagedFileError
                 yield BufferedReader(stream), False
         except (OSError, pa.ArrowException) as error:
-            raise failure(
-                f"cannot read the file: {error}",
-                code="unreadable",
-                source=name_of(path),
-            ) from None
+            raise unreadable(path, error, failure) from None
 
     def files(self, path: str, suffixes: Collection[str] = ()) -> list[str]:
         """List the files of a directory, compressed ones too. Raises DocumentError.

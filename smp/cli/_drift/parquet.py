@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from smp.cli._drift.files import DamagedFileError, arrow_file
-from smp.cli._inputs import name_of
+from smp.cli._inputs import unreadable
 from smp.errors import DocumentError, SmpError
 
 # Rows that are in memory at a time.
@@ -87,12 +87,12 @@ class ParquetTable:
         try:
             self._source = system.open_input_file(place)
         except self._failures as error:
-            raise self._unreadable(error, DocumentError) from None
+            raise unreadable(file, error) from None
         try:
             # It would keep what was read until the file is closed.
             self._parquet = pq.ParquetFile(self._source, pre_buffer=False)
         except self._failures as error:
-            raise self._unreadable(error) from None
+            raise unreadable(file, error, DamagedFileError) from None
         found = self._parquet.schema_arrow.names
         of_json = [name for name in found if name in _OF_JSON]
         self.columns: list[str] = [
@@ -130,7 +130,7 @@ class ParquetTable:
                 try:
                     hashed.update(self._source.read_at(size, offset))
                 except self._failures as error:
-                    raise self._unreadable(error) from None
+                    raise unreadable(self.file, error, DamagedFileError) from None
         return hashed.digest()
 
     def batches(self, group: int) -> Iterator[Any]:
@@ -140,13 +140,4 @@ class ParquetTable:
         try:
             yield from found
         except self._failures as error:
-            raise self._unreadable(error) from None
-
-    def _unreadable(
-        self, error: Exception, failure: type[DocumentError] = DamagedFileError
-    ) -> DocumentError:
-        return failure(
-            f"cannot read the file: {error}",
-            code="unreadable",
-            source=name_of(self.file),
-        )
+            raise unreadable(self.file, error, DamagedFileError) from None
