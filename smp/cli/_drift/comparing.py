@@ -44,14 +44,7 @@ def digest_of(pair: ObjectPair, salt: bytes) -> bytes:
     hashed = blake2b(salt, digest_size=_DIGEST)
     record = pair.record
     texts: list[bytes | None] = [
-        part.encode(errors="surrogatepass")
-        for part in (
-            record.cluster,
-            record.api_version,
-            record.kind,
-            record.namespace,
-            record.name,
-        )
+        part.encode(errors="surrogatepass") for part in (record.cluster, *record.head)
     ]
     # Where an object was read does not change the answer.
     for side in (pair.desired, pair.live):
@@ -323,11 +316,6 @@ class Comparer:
             )
 
 
-_RESULT: Final = (
-    *("verdict", "paths", "causes", "patch", "heals", "managers", "error", "refusals"),
-)
-
-
 class _KeptRow(msgspec.Struct):
     """What the state has of a row."""
 
@@ -341,6 +329,7 @@ class _KeptRow(msgspec.Struct):
     refusals: list[str]
 
 
+_RESULT: Final = _KeptRow.__struct_fields__
 _kept: Final = msgspec.json.Decoder(_KeptRow).decode
 _write: Final = msgspec.json.Encoder().encode
 

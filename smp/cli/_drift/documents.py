@@ -291,10 +291,7 @@ def _hash_of_text(chunk: Chunk) -> int:
 def hash_of(record: Record) -> int:
     """Return a hash of an object and of all that is known of it, but for its place."""
     facts = (
-        record.api_version,
-        record.kind,
-        record.namespace,
-        record.name,
+        *record.head,
         record.text,
         record.last_applied,
         record.error,

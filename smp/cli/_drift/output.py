@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable
+from io import RawIOBase
 from itertools import zip_longest
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -37,6 +38,8 @@ from smp.reports import (
 )
 
 REPORTS: Final[dict[str, Format]] = {"html": "html", "junit": "junit", "sarif": "sarif"}
+# The columns of texts that a Parquet file has beside those of smp.fleet.
+_OF_DRIFT: Final = ("desired_place", "live_place", "change", "since", "owner")
 # Rows that a Parquet file has in one group.
 _GROUP: Final = 10_000
 # Lines of each table of a summary.
@@ -322,11 +325,7 @@ class _Parquet:
             [
                 *load_fleet().OUTPUT_SCHEMA,
                 pa.field("commits", pa.list_(pa.string())),
-                pa.field("desired_place", pa.string()),
-                pa.field("live_place", pa.string()),
-                pa.field("change", pa.string()),
-                pa.field("since", pa.string()),
-                pa.field("owner", pa.string()),
+                *[pa.field(name, pa.string()) for name in _OF_DRIFT],
             ]
         )
         self._totals = totals
@@ -357,29 +356,22 @@ class _Parquet:
             self._rows.clear()
 
 
-class _Stream:
-    """Standard output as a file for Arrow, which asks where it is."""
-
-    closed = False
+class _Stream(RawIOBase):
+    """Standard output as a file for Arrow, which asks where it is, and closes it."""
 
     def __init__(self) -> None:
         self._position = 0
 
-    def write(self, data: bytes) -> int:
-        """Write all bytes."""
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
         write_bytes(bytes(data))
         self._position += len(data)
         return len(data)
 
     def tell(self) -> int:
-        """Return how many bytes were written."""
         return self._position
-
-    def flush(self) -> None:
-        """Do nothing: what is written is flushed."""
-
-    def close(self) -> None:
-        """Leave standard output open."""
 
 
 def _line_of(row: _Line) -> str:

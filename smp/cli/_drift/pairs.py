@@ -67,18 +67,15 @@ class ObjectPair(msgspec.Struct, frozen=True, array_like=True):
     @property
     def last_applied(self) -> bytes | None:
         """The last-applied configuration of a row of Parquet, on either side."""
-        for side in (self.live, self.desired):
-            if side is not None and side.last_applied is not None:
-                return side.last_applied
-        return None
+        sides = [side for side in (self.live, self.desired) if side is not None]
+        texts = [side.last_applied for side in sides]
+        return next((text for text in texts if text is not None), None)
 
     @property
     def error(self) -> str:
         """Why a side is not known; "" where both are."""
-        for side in (self.live, self.desired):
-            if side is not None and side.error:
-                return side.error
-        return ""
+        errors = [side.error for side in (self.live, self.desired) if side is not None]
+        return next(filter(None, errors), "")
 
     def size_of(self) -> int:
         """Return how many bytes of JSON both sides have."""
@@ -272,7 +269,7 @@ class PairedPart(msgspec.Struct, frozen=True):
     whole: JoinedPairs | None = None
 
     def joined(self) -> JoinedPairs:
-        """ObjectPair the objects."""
+        """Pair the objects."""
         if self.whole is not None:
             return self.whole
         return pair(_read(self.files))
@@ -317,7 +314,7 @@ def _read(files: Iterable[str]) -> Iterator[_Sided]:
 
 
 def pair(records: Iterable[_Sided]) -> JoinedPairs:
-    """ObjectPair objects by cluster, group, kind and name, and by namespace.
+    """Pair objects by cluster, group, kind and name, and by namespace.
 
     A manifest may leave the namespace to the context of kubectl: then it is that of the
     only live object that no other manifest is about. Of several manifests of one object

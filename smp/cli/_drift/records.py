@@ -56,9 +56,14 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
         return self.cluster, group if slash else "", self.kind, self.name
 
     @property
+    def head(self) -> tuple[str, str, str, str]:
+        """The apiVersion, the kind, the namespace and the name."""
+        return self.api_version, self.kind, self.namespace, self.name
+
+    @property
     def granule(self) -> Granule:
         """The objects among which all that may be this one are."""
-        return self.cluster, hash_of_key(self.key) % PARTS
+        return granule_of(*self.key)
 
     @property
     def version(self) -> int:
@@ -69,9 +74,7 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
     @property
     def label(self) -> str:
         """The object for a reader."""
-        own = ObjectIdentity(
-            self.api_version, self.kind, self.namespace, self.name
-        ).label
+        own = ObjectIdentity(*self.head).label
         return f"{self.cluster}: {own}" if self.cluster else own
 
 
