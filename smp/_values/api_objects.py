@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from smp._values.values import JSON, Absent, JSONObject, as_object
+from smp._values.values import JSON, Absent, JSONObject, as_object, drop_absent
 
 # What a server sets in the metadata of each object, and a new object does not have.
 SERVER_METADATA: Final = (
@@ -53,8 +53,4 @@ def metadata_of(obj: JSONObject) -> JSONObject:
 
 def set_metadata(obj: JSONObject, **fields: JSON | Absent) -> JSONObject:
     """Return an object with these fields of its metadata; ABSENT removes a field."""
-    metadata: JSONObject = {}
-    for name, value in {**metadata_of(obj), **fields}.items():
-        if not isinstance(value, Absent):
-            metadata[name] = value
-    return {**obj, "metadata": metadata}
+    return {**obj, "metadata": drop_absent({**metadata_of(obj), **fields})}

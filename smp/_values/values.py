@@ -367,6 +367,15 @@ def _escape(character: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"  # noqa: PLR2004
 
 
+def drop_absent(members: dict[str, JSON | Absent]) -> JSONObject:
+    """Return the members of an object that are there."""
+    found: JSONObject = {}
+    for name, value in members.items():
+        if not isinstance(value, Absent):
+            found[name] = value
+    return found
+
+
 def drop_nulls(value: JSON) -> JSON:
     """Return a value without members that are null, at any depth; elements stay.
 

@@ -9,7 +9,7 @@ import msgspec
 
 from smp import _strategic as strategic
 from smp import three_way, unions
-from smp._values.values import ABSENT, JSON, JSONArray, JSONObject, same
+from smp._values.values import JSON, Absent, JSONArray, JSONObject, drop_absent, same
 from smp.cases._case import (
     STEPS,
     Failure,
@@ -181,14 +181,13 @@ def _conflict_list(conflicts: Iterable[Conflict]) -> JSONArray:
     """Write conflicts as cases do: sorted by path, without sides that have no value."""
     result: JSONArray = []
     for conflict in sorted(conflicts, key=lambda conflict: str(conflict.path)):
-        entry: JSONObject = {"path": str(conflict.path)}
-        if conflict.base is not ABSENT:
-            entry["base"] = conflict.base
-        if conflict.ours is not ABSENT:
-            entry["ours"] = conflict.ours
-        if conflict.theirs is not ABSENT:
-            entry["theirs"] = conflict.theirs
-        result.append(entry)
+        entry: dict[str, JSON | Absent] = {
+            "path": str(conflict.path),
+            "base": conflict.base,
+            "ours": conflict.ours,
+            "theirs": conflict.theirs,
+        }
+        result.append(drop_absent(entry))
     return result
 
 
@@ -254,15 +253,12 @@ def _normalize(case: SpecCase, schema: Schema) -> JSONObject:
 
 def _changes(case: SpecCase, schema: Schema) -> JSONArray:
     """Return the changes of the normalization, sorted by path."""
-    result: JSONArray = []
     changes = _normalization(case, schema).changes
-    for change in sorted(changes, key=lambda change: str(change.path)):
-        entry: JSONObject = {"path": str(change.path)}
-        # A change that cleared the field has no new value.
-        if change.new is not ABSENT:
-            entry["new"] = change.new
-        result.append(entry)
-    return result
+    # A change that cleared the field has no new value.
+    return [
+        drop_absent({"path": str(change.path), "new": change.new})
+        for change in sorted(changes, key=lambda change: str(change.path))
+    ]
 
 
 def _violations(case: SpecCase, schema: Schema) -> JSONArray:

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from smp._values.values import ABSENT, JSON, JSONArray
+from smp._values.values import ABSENT, JSON, Absent, JSONArray, drop_absent
 from smp.cli._errors import inline, printable
 from smp.cli._owners import owner_record, owner_text
 from smp.explain import CAUSES, Cause, Edit, Evidence, Remedy
@@ -105,17 +105,15 @@ class OwnerChanges(msgspec.Struct, frozen=True):
         """Return the conflicts as JSON, with the values of both objects."""
         records: JSONArray = []
         for conflict in self.conflicts:
-            record = {"path": str(conflict.path), **owner_record(conflict)}
-            live_value = value_at(live, conflict.path)
-            if live_value is not ABSENT:
-                record["live"] = live_value
-            new_value = value_at(new, conflict.path)
-            if new_value is not ABSENT:
-                record["manifest"] = new_value
-            record["ways"] = [
-                _way_record(way) for way in self.ways if way.path == conflict.path
-            ]
-            records.append(record)
+            ways = [way for way in self.ways if way.path == conflict.path]
+            record: dict[str, JSON | Absent] = {
+                "path": str(conflict.path),
+                **owner_record(conflict),
+                "live": value_at(live, conflict.path),
+                "manifest": value_at(new, conflict.path),
+                "ways": [*map(_way_record, ways)],
+            }
+            records.append(drop_absent(record))
         return records
 
     def manager_records(self) -> JSONArray:
@@ -137,16 +135,15 @@ class OwnerChanges(msgspec.Struct, frozen=True):
 
 
 def _way_record(way: WayOut) -> JSON:
-    record: dict[str, JSON] = {
+    record: dict[str, JSON | Absent] = {
         "way": way.escape,
         "force": way.force,
         "configuration": way.configuration,
         "object": way.object,
         "owners": [owner_record(owner) for owner in way.owners],
+        "value": way.value,
     }
-    if way.value is not ABSENT:
-        record["value"] = way.value
-    return record
+    return drop_absent(record)
 
 
 def _names_by_path(owners: Iterable[Owner]) -> dict[str, str]:

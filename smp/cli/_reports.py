@@ -7,7 +7,7 @@ from typing import cast
 
 import msgspec
 
-from smp._values.values import ABSENT, JSON, JSONObject
+from smp._values.values import JSON, JSONObject, drop_absent
 from smp.cli._changes import ValueChange
 from smp.cli._inputs import Inputs
 from smp.cli._object_outcomes import ObjectOutcome, differences, request_record
@@ -118,11 +118,8 @@ def _details(outcome: ObjectOutcome) -> JSONObject:
 
 
 def _change(change: ValueChange) -> JSON:
-    shown: JSONObject = {"path": str(change.path)}
-    if change.old is not ABSENT:
-        shown["old"] = change.old
-    if change.new is not ABSENT:
-        shown["new"] = change.new
+    path = str(change.path)
+    shown = drop_absent({"path": path, "old": change.old, "new": change.new})
     if change.is_order:
         shown["order"] = True
     if change.is_rename:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from smp._values.findings import Finding, Place
-from smp._values.values import ABSENT, JSON, JSONObject
+from smp._values.values import ABSENT, JSON, Absent, JSONArray, JSONObject, drop_absent
 from smp.documents import dump_json
 from smp.errors import SmpError
-from smp.explain import Cause
+from smp.explain import Cause, Remedy
 from smp.reports._model import ObjectReport
 from smp.reports._printing import Printer
 from smp.reports._values import printable
@@ -107,30 +107,26 @@ def _print_finding(finding: Finding, report: ObjectReport) -> JSON:
 
 
 def _cause(cause: Cause) -> JSON:
-    record: JSONObject = {
+    remedy = cause.remedy
+    # Absent and null differ, so an absent value has no member.
+    record: dict[str, JSON | Absent] = {
         "path": str(cause.path),
         "code": cause.code,
         "sentence": cause.sentence,
+        "before": cause.before,
+        "after": cause.after,
+        "rule": cause.rule,
+        "evidence": [
+            {"about": fact.about, "value": fact.value} for fact in cause.evidence
+        ],
+        "remedy": ABSENT if remedy is None else _remedy(remedy),
     }
-    # Absent and null differ, so an absent value has no member.
-    if cause.before is not ABSENT:
-        record["before"] = cause.before
-    if cause.after is not ABSENT:
-        record["after"] = cause.after
-    record["rule"] = cause.rule
-    record["evidence"] = [
-        {"about": fact.about, "value": fact.value} for fact in cause.evidence
+    return drop_absent(record)
+
+
+def _remedy(remedy: Remedy) -> JSON:
+    edits: JSONArray = [
+        drop_absent({"input": edit.input, "path": str(edit.path), "value": edit.value})
+        for edit in remedy.edits
     ]
-    if cause.remedy is not None:
-        edits: list[JSON] = []
-        for edit in cause.remedy.edits:
-            shown: JSONObject = {"input": edit.input, "path": str(edit.path)}
-            if edit.value is not ABSENT:
-                shown["value"] = edit.value
-            edits.append(shown)
-        record["remedy"] = {
-            "sentence": cause.remedy.sentence,
-            "way": cause.remedy.way,
-            "edits": edits,
-        }
-    return record
+    return {"sentence": remedy.sentence, "way": remedy.way, "edits": edits}
