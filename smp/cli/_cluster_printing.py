@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from msgspec.structs import replace
 
 from smp._values.api_objects import set_metadata
 from smp._values.values import ABSENT, JSON, JSONObject, as_object
-from smp.cli._cluster_inputs import Manifests
+from smp.cli._cluster_inputs import (
+    Manifests,
+    connected,
+    merge_keywords,
+    read_manifests,
+)
+from smp.cli._cluster_options import MergeSettings
 from smp.cli._comparing import Comparing
 from smp.cli._errors import CommandFailure, inline, printable, report
 from smp.cli._exit_codes import describe
@@ -57,7 +63,6 @@ def outcome_of(
         return replace(
             _mask(result, result.before, after, entry, settings),
             warned=result.warnings,
-            is_applied=True,
             requests=result.requests,
         )
     return _mask(result, result.live, result.merged, entry, settings)
@@ -118,7 +123,7 @@ class ProgressLine:
     How far it is, is shown on a terminal only.
     """
 
-    def __init__(self, line_of: Callable[[object], str] | None) -> None:
+    def __init__(self, line_of: Callable[[Any], str] | None) -> None:
         # Reports are printed at the end, and have no lines.
         self._line_of = line_of
         self._status = StatusLine()
@@ -149,9 +154,8 @@ class ProgressLine:
         self._status.clear()
 
 
-def apply_line(result: object, *, suffix: str, only_name: bool) -> str:
+def apply_line(applied: Applied, *, suffix: str, only_name: bool) -> str:
     """Word what became of an object as kubectl apply prints it; empty for an error."""
-    applied = cast("Applied", result)
     if applied.error is not None:
         return ""
     # Go: printers.NamePrinter.
@@ -252,6 +256,21 @@ def print_report(
     return run(rows, work, manifests.inputs, settings)
 
 
+def show_diff(cluster: str, settings: MergeSettings) -> int:
+    """Ask a server in a dry run what an apply would change; return the exit code.
+
+    It is that of ``smp diff``, as for kubectl diff. With --prune it has the objects
+    that would be deleted, also those of an ApplySet.
+    """
+    context = cluster.partition(":")[2] or settings.context
+    settings = replace(settings, context=context)
+    manifests = read_manifests(settings)
+    comparing = Comparing.of(settings, manifests.inputs)
+    keywords = merge_keywords(settings, manifests)
+    found = connected(settings).diff(manifests.objects, **keywords)
+    return print_report(manifests, [*found], settings, "smp diff", comparing)
+
+
 def print_objects(objects: list[JSONObject], output: str) -> None:
     """Print objects as kubectl does: several ones are the items of a List."""
     value: JSONObject
@@ -273,19 +292,17 @@ def print_stored(results: Sequence[Applied], output: str) -> None:
     print_objects(stored, output)
 
 
-def ready_line(result: object) -> str:
+def ready_line(waited: Waited) -> str:
     """Word that an object is ready; empty for an error."""
-    waited = cast("Waited", result)
     # Go: WaitOptions.RunWaitContext, which does not see what was never there.
     if waited.error is not None or waited.object is None:
         return ""
     return "\n".join([str(waited)] * max(1, len(waited.conditions)))
 
 
-def delete_line(result: object, *, done: str, suffix: str, only_name: bool) -> str:
+def delete_line(deleted: Applied, *, done: str, suffix: str, only_name: bool) -> str:
     """Word a deletion as kubectl delete prints it; empty for an error."""
     # Go: DeleteOptions.PrintObj.
-    deleted = cast("Applied", result)
     if deleted.error is not None:
         return ""
     resource = str(deleted).partition("/")[0]

@@ -46,10 +46,9 @@ def patch_layout(
 def _patch_layout(output: str) -> Layout[ObjectOutcome]:
     """Return the layout of a patch: ``patch``, ``kyaml``, ``json``, ``jsonpatch``."""
     match output:
-        case "patch":
-            return _patches("yaml")
-        case "kyaml":
-            return _patches(output)
+        case "patch" | "kyaml":
+            form = "yaml" if output == "patch" else output
+            return Layout(partial(_yaml_patch, form), separator=YAML_SEPARATORS[form])
         case "json":
             return Layout(lambda outcome: dump_json(outcome.patch) + "\n")
         case _:
@@ -80,11 +79,6 @@ def object_layout(
 def _unless_removed(text_of: Callable[[JSON], str]) -> Callable[[ObjectOutcome], str]:
     """Make what prints the object of an outcome; none where there is none any more."""
     return lambda outcome: "" if outcome.removes else text_of(outcome.after)
-
-
-def _patches(output: str) -> Layout[ObjectOutcome]:
-    """Return the layout of patches in one of the formats that are YAML."""
-    return Layout(partial(_yaml_patch, output), separator=YAML_SEPARATORS[output])
 
 
 def _yaml_patch(output: str, outcome: ObjectOutcome) -> str:

@@ -350,7 +350,7 @@ class Inputs:
         files = self.files(path)
         # No pipe is opened a second time.
         return files != [path] and all(
-            not has_suffix(file)
+            os.path.splitext(file)[1] not in _SUFFIXES  # noqa: PTH122  # without pathlib
             and os.path.getsize(file) <= len(_NULL)  # noqa: PTH202  # without pathlib
             and self.data(file) in {b"", _NULL}
             for file in files
@@ -676,11 +676,6 @@ def is_of_another_tool(identity: ObjectIdentity) -> bool:
 def is_on_web(path: str) -> bool:
     """Tell whether a path is the URL of a file on a web server."""
     return path.startswith(_WEB)
-
-
-def has_suffix(path: str) -> bool:
-    """Tell whether a file is called like a YAML or JSON file."""
-    return os.path.splitext(path)[1] in _SUFFIXES  # noqa: PTH122  # without pathlib
 
 
 def is_for_another_tool(path: str) -> bool:

@@ -56,8 +56,6 @@ class ObjectOutcome(PrintedOutcome, frozen=True, kw_only=True):
     hazards: tuple[Hazard, ...] = ()
     # The inputs that the objects are read from, where causes have places in them.
     entries: tuple[tuple[Input, Entry], ...] = ()
-    # Whether the object after is what the command is asked for.
-    is_applied: bool = False
     # The label of the object before, where it had another name.
     renamed_from: str = ""
     # The files and lines of both objects, where two states of files are compared.

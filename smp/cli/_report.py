@@ -52,33 +52,28 @@ def reader_layout(
     settings: CommandSettings, *, only_changed: bool
 ) -> Layout[ObjectOutcome]:
     """Return the layout that shows the same for a patch and for an object."""
-
-    def laid_out(
-        lines: Callable[[ObjectOutcome], Iterable[Line]], *, has_summary: bool = True
-    ) -> Layout[ObjectOutcome]:
-        is_coloured = has_colours(settings.color)
-
-        def piece(outcome: ObjectOutcome) -> str:
-            has_more = outcome.messages or outcome.notes or outcome.kind_note
-            # The last line has their count.
-            if only_changed and outcome.verdict == "unchanged" and not has_more:
-                return ""
-            return style_text(lines(outcome), is_coloured=is_coloured)
-
-        # The report has all that is known of an object.
-        is_report = lines is show_report
-        return Layout(
-            piece,
-            has_summary=has_summary,
-            has_warnings=is_report,
-            has_failures=is_report,
-        )
-
+    lines: Callable[[ObjectOutcome], Iterable[Line]] = show_report
     if settings.stat:
-        return laid_out(summarize)
-    if settings.output == "unified":
-        return laid_out(show_unified, has_summary=False)
-    return laid_out(show_report)
+        lines = summarize
+    elif settings.output == "unified":
+        lines = show_unified
+    is_coloured = has_colours(settings.color)
+
+    def piece(outcome: ObjectOutcome) -> str:
+        has_more = outcome.messages or outcome.notes or outcome.kind_note
+        # The last line has their count.
+        if only_changed and outcome.verdict == "unchanged" and not has_more:
+            return ""
+        return style_text(lines(outcome), is_coloured=is_coloured)
+
+    # The report has all that is known of an object.
+    is_report = lines is show_report
+    return Layout(
+        piece,
+        has_summary=lines is not show_unified,
+        has_warnings=is_report,
+        has_failures=is_report,
+    )
 
 
 def _heading(outcome: ObjectOutcome) -> Line:

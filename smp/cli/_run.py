@@ -21,7 +21,6 @@ import msgspec
 from smp._values.findings import Finding
 from smp.cli._errors import CommandFailure, printable, report
 from smp.cli._exit_codes import Tally, describe, is_refusal
-from smp.cli._identity import ObjectIdentity
 from smp.cli._inputs import Inputs
 from smp.cli._interrupts import Interruption
 from smp.cli._objects import Object, ObjectRow, PrintedOutcome
@@ -106,21 +105,9 @@ class Work(msgspec.Struct, Generic[OutcomeT], frozen=True):
         if piece_of is None:
             return Result("failed", blocks=problems)
         entry = row.entry
-        failed = failure_report(
-            problems, code, Place(entry.source, entry.line), entry.identity
-        )
+        place, head = Place(entry.source, entry.line), entry.identity.head
+        failed = ObjectReport.of_failure("\n".join(problems), code, place, head)
         return Result("failed", piece_of(failed), problems)
-
-
-def failure_report(
-    blocks: Iterable[str],
-    code: str,
-    place: Place,
-    identity: ObjectIdentity | None = None,
-) -> ObjectReport:
-    """Return the report of what failed with the blocks on standard error."""
-    known = identity or ObjectIdentity()
-    return ObjectReport.of_failure("\n".join(blocks), code, place, known.head)
 
 
 def load_row(
@@ -150,7 +137,7 @@ def run(
     # A process that is forked must not share the position in an open file.
     inputs.close()
     listed = output.problems.found_in(rows)
-    computed = closing(results_of(listed, work, settings.jobs))
+    computed = closing(results_of(listed, work, Work.result, settings.jobs))
     with Interruption() as interruption, computed as results:
         for count, result in enumerate(results, start=1):
             output.progress.count(count, total)
@@ -325,4 +312,5 @@ class _Problems:
             place = Place("")
             if isinstance(error, DocumentError):
                 place = Place(error.source, error.line or 0)
-            self.reported.append(failure_report(failure.blocks, error.code, place))
+            text = "\n".join(failure.blocks)
+            self.reported.append(ObjectReport.of_failure(text, error.code, place))

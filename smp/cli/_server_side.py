@@ -75,7 +75,15 @@ def server_side_outcome(
     # No server refuses a custom resource for a union: none knows the extension.
     judges_unions = result.remark is not None or settings.profile == "off"
     if judges_unions and not operation.schema.is_custom:
-        refusal = attempt.predict_refusal()
+        # What a server answers that normalizes no unions; None: it accepts.
+        refusal = predict_refusal(
+            before,
+            new.value,
+            attempt.schema,
+            manager=attempt.manager,
+            force=settings.force_conflicts,
+            now=attempt.now,
+        )
         if refusal is not None:
             return attempt.refuse(refusal)
     outcome = attempt.succeed(result)
@@ -145,17 +153,6 @@ class _Attempt(msgspec.Struct, frozen=True):
             manager=self.manager,
             force=force,
             profile=self.settings.profile,
-            now=self.now,
-        )
-
-    def predict_refusal(self) -> Remark | None:
-        """Return what a server answers that normalizes no unions; None: it accepts."""
-        return predict_refusal(
-            self.before,
-            self.new.value,
-            self.schema,
-            manager=self.manager,
-            force=self.settings.force_conflicts,
             now=self.now,
         )
 

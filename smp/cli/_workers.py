@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from smp.cli._interrupts import follow_parent
 from smp.cli._objects import ObjectRow
@@ -31,17 +31,8 @@ _MOST_PROCESSES: Final = 61
 
 WorkerT = TypeVar("WorkerT")
 ItemT = TypeVar("ItemT")
-ItemT_contra = TypeVar("ItemT_contra", contravariant=True)
 ResultT = TypeVar("ResultT")
-ResultT_co = TypeVar("ResultT_co", covariant=True)
 RowT = TypeVar("RowT", bound=ObjectRow)
-
-
-class ResultMaker(Protocol[ItemT_contra, ResultT_co]):
-    """What makes the result of an item, in this process or in another one."""
-
-    def result(self, item: ItemT_contra, /) -> ResultT_co:
-        """Return the result of an item; an error is one, too."""
 
 
 class WorkerPool(Generic[WorkerT]):
@@ -166,12 +157,11 @@ def _work_on_share(
     return [work(_worker, item) for item in items]
 
 
-def _result_of(worker: ResultMaker[ItemT, ResultT], item: ItemT) -> ResultT:
-    return worker.result(item)
-
-
 def results_of(
-    rows: Iterable[RowT], worker: ResultMaker[RowT, ResultT], jobs: int
+    rows: Iterable[RowT],
+    worker: WorkerT,
+    work: Callable[[WorkerT, RowT], ResultT],
+    jobs: int,
 ) -> Generator[ResultT, None, None]:
     """Yield the result of each row, in order; of large inputs by ``jobs`` processes."""
     pool = WorkerPool(worker, jobs)
@@ -189,9 +179,9 @@ def results_of(
     try:
         # One by one in this process, so that each is printed before the next is read.
         if pool.is_started:
-            yield from pool.results(by_size(all_rows, _size_of, _SHARE), _result_of)
+            yield from pool.results(by_size(all_rows, _size_of, _SHARE), work)
         else:
-            yield from pool.results(([row] for row in all_rows), _result_of)
+            yield from pool.results(([row] for row in all_rows), work)
     finally:
         pool.close()
 

@@ -353,8 +353,7 @@ class ApplyCommand(msgspec.Struct, frozen=True):
     ) -> ObjectOutcome:
         """Return an outcome with what each input of the apply is read from."""
         unchecked = self.selection.schemas.unchecked_of(schema)
-        found = outcome.with_inputs(row, ("live", "last-applied"), note, unchecked)
-        return msgspec.structs.replace(found, is_applied=True)
+        return outcome.with_inputs(row, ("live", "last-applied"), note, unchecked)
 
 
 def _unmask(outcome: ObjectOutcome, masks: Masks) -> ObjectOutcome:

@@ -111,7 +111,7 @@ def run_diff(settings: DiffSettings) -> int:
                 "smp diff FILE --live cluster"
             )
         _require_unset(settings, _WITHOUT_A_SERVER, "does not work")
-        from smp.cli._cluster_diff import show_diff  # noqa: PLC0415  # 150 ms
+        from smp.cli._cluster_printing import show_diff  # noqa: PLC0415  # 150 ms
 
         return show_diff(cluster, replace(settings, paths=tuple(manifests)))
     _require_unset(settings, _BY_A_SERVER, "only works")

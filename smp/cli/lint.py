@@ -99,7 +99,7 @@ def run_lint(settings: LintSettings) -> int:
     if settings.live:
         entries = in_place_of(settings.live, inputs.listing(paths), inputs, settings)
         parts = (LintedPart(entry) for entry in entries)
-    computed = closing(results_of(parts, linter, settings.jobs))
+    computed = closing(results_of(parts, linter, Linter.result, settings.jobs))
     layout = _layout_of(settings)
     composition = layout.begin()
     with Interruption() as interruption, computed as results:
