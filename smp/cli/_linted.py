@@ -27,7 +27,7 @@ from smp.cli._inputs import (
     part_of,
 )
 from smp.cli._objects import Entry, Object, ObjectRow
-from smp.cli._options import WITHOUT_SCHEMA, Schemas
+from smp.cli._options import WITHOUT_SCHEMA, CommandSettings, Schemas
 from smp.custom_resources import unchecked
 from smp.documents import Chunk, Document, Positions, parse, positions, read
 from smp.errors import DocumentError, SmpError, UnknownKindError
@@ -147,13 +147,15 @@ class Linted(msgspec.Struct, frozen=True):
     problems: tuple[str, ...] = ()
 
 
-class Asked(msgspec.Struct, frozen=True):
-    """What the options say of the texts."""
+class LintSettings(CommandSettings, frozen=True):
+    """The options of ``smp lint``."""
 
+    live: tuple[str, ...] = ()
     as_: str = ""
     patch_type: str = ""
-    kind: Schema | None = None
-    ignored: frozenset[str] = frozenset()
+    kind: str = ""
+    severity: str = "warning"
+    codes: tuple[str, ...] = ()
 
 
 def parts_of(inputs: Inputs, paths: Sequence[str]) -> Iterator[LintedPart]:
@@ -243,13 +245,16 @@ class Linter:
         self,
         inputs: Inputs,
         schemas: Schemas,
-        asked: Asked,
-        policies: CommandPolicies | None = None,
+        settings: LintSettings,
+        kind: Schema | None,
+        policies: CommandPolicies | None,
     ) -> None:
         self._policies = policies
+        # What patches are of that do not say it themselves.
+        self._kind = kind
         self._inputs = inputs
         self._schemas = schemas
-        self._asked = asked
+        self._settings = settings
         self._schemas_of_targets: dict[PatchTarget, Schema | None] = {}
         self._unchecked: dict[str, str] = {}
 
@@ -307,7 +312,7 @@ class Linter:
     ) -> Iterator[Hazard]:
         """Yield what was found in a document and not taken back, with its place."""
         for hazard in found:
-            if hazard.code not in self._asked.ignored:
+            if hazard.code not in self._settings.codes:
                 place = texts.place_of(number, hazard.path)
                 if not texts.ignores(hazard.code, place.line):
                     yield msgspec.structs.replace(hazard, place=place)
@@ -315,8 +320,8 @@ class Linter:
     def _schema_of_patches(self, part: LintedPart) -> Schema | None:
         """Return the schema of what patches without apiVersion and kind are of."""
         target = part.target
-        if self._asked.kind is not None or target is None or not target.kind:
-            return self._asked.kind
+        if self._kind is not None or target is None or not target.kind:
+            return self._kind
         if target not in self._schemas_of_targets:
             # Of several versions, clients prefer the first one.
             catalog = self._schemas.catalog
@@ -445,7 +450,7 @@ class Linter:
         custom: bool,
     ) -> tuple[Form, bool]:
         """Return what an object is, and whether that was found by its content."""
-        asked = self._asked
+        asked = self._settings
         is_patch = asked.as_ == "patch" or part.target is not None
         if asked.as_ == "manifest":
             return "manifest", False

@@ -49,7 +49,10 @@ Defaulting: TypeAlias = Callable[[JSONObject], JSONObject]
 
 
 class Versions(msgspec.Struct, frozen=True):
-    """The versions of one object that a three-way apply merges."""
+    """The versions of one object that a three-way apply merges.
+
+    Of two states that are compared, the first one is in the place of what was applied.
+    """
 
     last_applied: JSONObject | None
     modified: JSONObject

@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
-import msgspec
-
 from smp._values.findings import Finding
 from smp._values.path_patterns import Pattern, pattern_of
 from smp._values.values import JSON
@@ -52,12 +50,14 @@ _AND: Final = "+ "
 _BETWEEN: Final = "  "
 
 
-class Wanted(msgspec.Struct, frozen=True):
-    """Which fields are shown: all, or those that the options select."""
+class BlameSettings(CommandSettings, frozen=True):
+    """The options of ``smp blame``: all fields are shown, or those that they select."""
 
-    patterns: tuple[Pattern, ...] = ()
-    managers: frozenset[str] = frozenset()
+    live: tuple[str, ...] = ()
+    selected: tuple[Pattern, ...] = ()
+    managers: tuple[str, ...] = ()
     unowned: bool = False
+    show_managed_fields: bool = False
 
     def has_owners(self, owners: Iterable[Owner], ownership: Ownership) -> bool:
         """Tell whether fields of these owners are selected."""
@@ -112,12 +112,12 @@ class BlameOutcome(PrintedOutcome, frozen=True, kw_only=True):
                 yield value
 
 
-def select(blame: Blame, wanted: Wanted) -> tuple[bool, ...]:
+def select(blame: Blame, settings: BlameSettings) -> tuple[bool, ...]:
     """Tell which values of an object are to be shown."""
     found: list[bool] = []
     # For each value above the current one: what is left of the patterns that match it,
     # and how many values in it were visited.
-    rests = [wanted.patterns]
+    rests = [settings.selected]
     counts = [0]
     for value in blame.values:
         depth = len(value.path.steps)
@@ -127,21 +127,21 @@ def select(blame: Blame, wanted: Wanted) -> tuple[bool, ...]:
         counts[-1] += 1
         rests.append(left)
         counts.append(0)
-        is_below = not wanted.patterns or () in left
-        found.append(is_below and wanted.has_owners(value.owners, value.ownership))
+        is_below = not settings.selected or () in left
+        found.append(is_below and settings.has_owners(value.owners, value.ownership))
     return tuple(found)
 
 
-def select_absent(blame: Blame, wanted: Wanted) -> tuple[AbsentField, ...]:
+def select_absent(blame: Blame, settings: BlameSettings) -> tuple[AbsentField, ...]:
     """Return the fields that the object lacks, and that are to be shown."""
     found: list[AbsentField] = []
     for field in blame.absent:
-        left = wanted.patterns
+        left = settings.selected
         for step in field.path.steps:
             # It is no element of a list of the object, so it has no index there.
             left = _remaining(left, step, -1, None)
-        is_below = not wanted.patterns or () in left
-        if is_below and wanted.has_owners(field.owners, Ownership.FIELD):
+        is_below = not settings.selected or () in left
+        if is_below and settings.has_owners(field.owners, Ownership.FIELD):
             found.append(field)
     return tuple(found)
 
@@ -309,16 +309,6 @@ _NO_ENTRIES: Final = (
 )
 
 
-class BlameSettings(CommandSettings, frozen=True):
-    """The options of ``smp blame``."""
-
-    live: tuple[str, ...] = ()
-    selected: tuple[Pattern, ...] = ()
-    managers: tuple[str, ...] = ()
-    unowned: bool = False
-    show_managed_fields: bool = False
-
-
 def run_blame(settings: BlameSettings) -> int:
     """Print each object with the managers that own its fields.
 
@@ -339,19 +329,11 @@ def run_blame(settings: BlameSettings) -> int:
     if not settings.paths:
         raise UsageError("give live objects: smp blame FILE, or -f FILE")
     inputs = settings.open_inputs()
-    managers = frozenset(settings.managers)
-    wanted = Wanted(settings.selected, managers, settings.unowned)
     entries = inputs.listing(settings.paths, at_once=True)
     inputs.end_listings()
     entries = in_place_of(settings.live, entries, inputs, settings)
     selection = Selection(settings, inputs, entries)
-    compute = partial(
-        _outcome,
-        inputs=inputs,
-        selection=selection,
-        settings=settings,
-        wanted=wanted,
-    )
+    compute = partial(_outcome, inputs=inputs, selection=selection, settings=settings)
     rows = [ObjectRow(entry) for entry in selection.of_states(entries)]
     work = Work(compute, _layout_of(settings), nothing="no field is selected")
     return run(rows, work, inputs, settings)
@@ -413,7 +395,6 @@ def _outcome(
     inputs: Inputs,
     selection: Selection,
     settings: BlameSettings,
-    wanted: Wanted,
 ) -> BlameOutcome | None:
     loaded = inputs.load(row.entry)
     if not selection.has_labels(loaded):
@@ -431,8 +412,8 @@ def _outcome(
         identity=row.entry.identity,
         place=row.entry.place,
         blame=found,
-        selected=select(found, wanted),
-        absent=select_absent(found, wanted),
+        selected=select(found, settings),
+        absent=select_absent(found, settings),
         warned=tuple(warnings),
     )
     return None if outcome.is_empty else outcome

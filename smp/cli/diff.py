@@ -282,14 +282,14 @@ class DiffOperation(msgspec.Struct, frozen=True):
         obj, original, live = load_row(row, self.inputs)
         if not self.selection.has_labels(obj):
             return None
-        states = States(
-            obj.value,
+        states = Versions(
             original.value if original else None,
+            obj.value,
             live.value if live else None,
         )
         if self.has_annotations and live is not None:
             with concerning(live.document, live.label):
-                states = states.with_annotation(live.value)
+                states = _read_annotation(obj.value, live.value)
         with concerning(obj.document, obj.label):
             # Of two states a later version may not know the kind; what is applied to
             # a live object, or is new, has to be of one that it knows.
@@ -323,9 +323,9 @@ class DiffOperation(msgspec.Struct, frozen=True):
         )
         return outcome.add_notes_of(row)
 
-    def _compare(self, entry: Entry, states: States, schema: Schema) -> ObjectOutcome:
+    def _compare(self, entry: Entry, states: Versions, schema: Schema) -> ObjectOutcome:
         lenient = schema.with_unknown_fields(self.settings.unknown_fields)
-        original, live = states.original, states.live
+        original, live = states.last_applied, states.live
         masks = self.settings.masks(
             {"live": live, "original": original, "modified": states.modified}
         )
@@ -361,12 +361,12 @@ class DiffOperation(msgspec.Struct, frozen=True):
         )
 
     def _apply(
-        self, operation: ObjectOperation, states: States, live: JSONObject
+        self, operation: ObjectOperation, states: Versions, live: JSONObject
     ) -> tuple[ObjectOutcome, tuple[SetAside, ...]]:
         """Compute the three-way patch, and return what it leaves out as well."""
         lenient = operation.lenient
         align = self.comparing.of_configuration
-        original = states.original
+        original = states.last_applied
         asked = align(live, states.modified, lenient, original)
         aligned = None if original is None else align(live, original, lenient).aligned
         versions = Versions(aligned, asked.aligned, live)
@@ -378,20 +378,12 @@ class DiffOperation(msgspec.Struct, frozen=True):
         return outcome, asked.set_aside
 
 
-class States(msgspec.Struct, frozen=True):
-    """The states of one object; ``original`` is what was applied last of a live one."""
-
-    modified: JSONObject
-    original: JSONObject | None
-    live: JSONObject | None
-
-    def with_annotation(self, live: JSONObject) -> States:
-        """Return the states with what the live object says was applied last."""
-        original = last_applied_configuration(live)
-        if original is None:
-            return replace(self, original=None)
-        # Both have annotations then (Go: GetModifiedConfiguration).
-        return States(drop_last_applied(self.modified), original, self.live)
+def _read_annotation(modified: JSONObject, live: JSONObject) -> Versions:
+    """Return the versions with what the live object says was applied last."""
+    original = last_applied_configuration(live)
+    # Both have annotations then (Go: GetModifiedConfiguration).
+    modified = modified if original is None else drop_last_applied(modified)
+    return Versions(original, modified, live)
 
 
 def _is_annotated(live: JSONObject, last_applied: JSONObject) -> bool:

@@ -17,10 +17,10 @@ from smp.cli._inputs import NOT_AN_OBJECT, Inputs, name_of
 from smp.cli._interrupts import Interruption
 from smp.cli._linted import (
     FORM_NAMES,
-    Asked,
     Linted,
     LintedPart,
     Linter,
+    LintSettings,
     parts_of,
 )
 from smp.cli._live import in_place_of
@@ -52,17 +52,6 @@ _SEVERITIES: Final = ("note", "warning", "error")
 _STYLES: Final = {"note": "cyan", "warning": "yellow", "error": "red"}
 
 
-class LintSettings(CommandSettings, frozen=True):
-    """The options of ``smp lint``."""
-
-    live: tuple[str, ...] = ()
-    as_: str = ""
-    patch_type: str = ""
-    kind: str = ""
-    severity: str = "warning"
-    codes: tuple[str, ...] = ()
-
-
 def run_lint(settings: LintSettings) -> int:
     """Find what is wrong with manifests, patches and live objects, before it is sent.
 
@@ -76,7 +65,7 @@ def run_lint(settings: LintSettings) -> int:
     codes. A comment `# smp-lint: ignore=CODE` takes back what is found on its line or
     on the one below it. Values of Secrets are never shown.
     """
-    paths, codes = settings.paths, settings.codes
+    paths = settings.paths
     if not paths:
         raise UsageError("give manifests: smp lint FILE, or -f FILE")
     inputs = settings.open_inputs()
@@ -84,7 +73,6 @@ def run_lint(settings: LintSettings) -> int:
     schemas = Schemas(settings, inputs, sources)
     kind = settings.kind
     schema = _schema_of(kind, schemas, sources) if kind else None
-    asked = Asked(settings.as_, settings.patch_type, schema, frozenset(codes))
     policies = None
     if settings.policies:
         from smp.cli._policies import (  # noqa: PLC0415  # 60 ms, for one option
@@ -92,7 +80,7 @@ def run_lint(settings: LintSettings) -> int:
         )
 
         policies = CommandPolicies(settings, inputs, schemas)
-    linter = Linter(inputs, schemas, asked, policies)
+    linter = Linter(inputs, schemas, settings, schema, policies)
     inputs.read_definitions_of(paths)
     tally = _Tally(settings.severity)
     parts = parts_of(inputs, paths)
