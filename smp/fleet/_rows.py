@@ -26,6 +26,7 @@ the same it makes "extra-fields".
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final, Literal, TypeAlias, get_args
 
 import msgspec
@@ -138,6 +139,7 @@ class Rows:
     ) -> None:
         self._catalog = catalog
         self._rules = rules
+        self._compared = partial(compared, rules=rules, leaves_out_server_fields=False)
         self._additions = additions
         self._show_secrets = show_secrets
         self._equality = Equality()
@@ -457,14 +459,7 @@ class Rows:
         unmet: tuple[Path, ...],
     ) -> list[Path]:
         """Return where an apply changes live, and where it falls short."""
-        comparison = compared(
-            after,
-            live,
-            schema,
-            rules=self._rules,
-            leaves_out_server_fields=False,
-            live_is_stored=is_stored(live),
-        )
+        comparison = self._compared(after, live, schema, live_is_stored=is_stored(live))
         paths = [difference.path for difference in comparison.differences]
         known = {str(path) for path in paths}
         # An element with a repeated key, for example.
@@ -499,16 +494,10 @@ class Rows:
         """Return the configurations with live's values where a rule sets them aside."""
         found: list[JSONObject] = []
         for configuration in (desired, last_applied or {}):
-            aligned = compared(
-                configuration,
-                live,
-                schema,
-                rules=self._rules,
-                leaves_out_server_fields=False,
-                reads=False,
-                normalizes=False,
-            ).aligned
-            found.append(aligned)
+            comparison = self._compared(
+                configuration, live, schema, reads=False, normalizes=False
+            )
+            found.append(comparison.aligned)
         return found[0], None if last_applied is None else found[1]
 
     def _refusal_texts(

@@ -43,10 +43,11 @@ _IN_MEMORY: Final = 2**22
 _SHORT: Final = 60
 _LONGEST_VALUE: Final = 4_000
 _MOST_ROWS: Final = 2_000
+# The objects of a report by their headings.
 _COLUMNS: Final = {
-    "last-applied": "last-applied",
+    "last-applied": "last_applied",
     "live": "live",
-    "manifest": "manifest",
+    "manifest": "desired",
     "result": "result",
 }
 _FACTS: Final = {"default": "in a new object"}
@@ -211,28 +212,18 @@ def _trust(text: str) -> Any:
 
 def _columns(report: ObjectReport) -> dict[str, str]:
     """Return the names of the objects that are there, and their headings."""
-    objects = _objects(report)
+    objects = {name: getattr(report, field) for name, field in _COLUMNS.items()}
     present = [name for name, obj in objects.items() if obj is not None]
     if report.desired is None:
         return {name: _STATES[name] for name in present if name in _STATES}
-    return {name: _COLUMNS[name] for name in present}
-
-
-def _objects(report: ObjectReport) -> dict[str, Any]:
-    return {
-        "last-applied": report.last_applied,
-        "live": report.live,
-        "manifest": report.desired,
-        "result": report.result,
-    }
+    return {name: name for name in present}
 
 
 def _rows(report: ObjectReport, columns: dict[str, str]) -> Iterator[_Row]:
     causes: dict[Path, list[Cause]] = {}
     for cause in report.causes:
         causes.setdefault(cause.path.by_index, []).append(cause)
-    objects = _objects(report)
-    chosen = {name: objects[name] for name in columns}
+    chosen = {name: getattr(report, _COLUMNS[name]) for name in columns}
     names = [*columns]
     # An object that no input has, such as one that failed, has no rows.
     if not any(obj is not None for obj in chosen.values()):

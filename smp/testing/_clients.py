@@ -29,55 +29,45 @@ def client(name: str, url: str, kubeconfig: Path) -> Any:
             hint=f"pip install {package}",
             code="missing-package",
         ) from error
-    return make(url, kubeconfig)
+    return make(name, url, kubeconfig)
 
 
 # Each without the proxies that the environment names: the server is on this machine.
 
 
-def kubernetes(url: str, _kubeconfig: Path) -> Any:
-    """Make the ApiClient of the official package."""
-    module = import_module("kubernetes.client")
+def api_client(name: str, url: str, _kubeconfig: Path) -> Any:
+    """Make the ApiClient of the official package, or its asynchronous form.
+
+    That is made within an event loop.
+    """
+    module = import_module(f"{name}.client")
     configuration = module.Configuration(host=url)
     configuration.proxy = None
     return module.ApiClient(configuration)
 
 
-def kubernetes_asyncio(url: str, _kubeconfig: Path) -> Any:
-    """Make the ApiClient of its asynchronous form, within an event loop."""
-    module = import_module("kubernetes_asyncio.client")
-    configuration = module.Configuration(host=url)
-    configuration.proxy = None
-    return module.ApiClient(configuration)
-
-
-def lightkube(_url: str, kubeconfig: Path) -> Any:
+def lightkube(name: str, _url: str, kubeconfig: Path) -> Any:
     """Make the Client of lightkube."""
-    module = import_module("lightkube")
+    module = import_module(name)
     config = module.KubeConfig.from_file(kubeconfig)
     return module.Client(config=config, trust_env=False)
 
 
-def kr8s(_url: str, kubeconfig: Path) -> Any:
-    """Make the Api of kr8s."""
-    return import_module("kr8s").api(kubeconfig=str(kubeconfig))
+def kr8s(name: str, _url: str, kubeconfig: Path) -> Any:
+    """Make the Api of kr8s, or return a coroutine that does."""
+    return import_module(name).api(kubeconfig=str(kubeconfig))
 
 
-def kr8s_asyncio(_url: str, kubeconfig: Path) -> Any:
-    """Return a coroutine that makes the Api of kr8s."""
-    return import_module("kr8s.asyncio").api(kubeconfig=str(kubeconfig))
-
-
-def httpx(url: str, _kubeconfig: Path) -> Any:
+def httpx(name: str, url: str, _kubeconfig: Path) -> Any:
     """Make the Client of httpx, with the URL as its base."""
-    return import_module("httpx").Client(base_url=url, trust_env=False)
+    return import_module(name).Client(base_url=url, trust_env=False)
 
 
-_CLIENTS: Final[Mapping[str, Callable[[str, Path], Any]]] = {
-    "kubernetes": kubernetes,
-    "kubernetes_asyncio": kubernetes_asyncio,
+_CLIENTS: Final[Mapping[str, Callable[[str, str, Path], Any]]] = {
+    "kubernetes": api_client,
+    "kubernetes_asyncio": api_client,
     "lightkube": lightkube,
     "kr8s": kr8s,
-    "kr8s.asyncio": kr8s_asyncio,
+    "kr8s.asyncio": kr8s,
     "httpx": httpx,
 }
