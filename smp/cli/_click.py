@@ -351,7 +351,6 @@ class _Group(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that the arguments begin with."""
         name = args[0]
         known = self.list_commands(ctx)
         # What looks like an option is one that click does not know.
@@ -371,7 +370,6 @@ class _AllCommands(_Group):
     """The commands, each imported when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's
-        """Name the commands."""
         return [*COMMANDS]
 
     def get_command(
@@ -379,7 +377,6 @@ class _AllCommands(_Group):
         ctx: click.Context,  # noqa: ARG002  # click's
         cmd_name: str,
     ) -> click.Command | None:
-        """Import a command."""
         if cmd_name not in COMMANDS:
             return None
         declared = load_command(cmd_name)

@@ -117,7 +117,6 @@ class Definitions:
             raise failure from None
 
     def _structural_of(self, obj: JSONObject) -> StructuralVersion | None:
-        """Return the schema of the definition of an object, if there is one."""
         api_version, name = as_text(obj.get("apiVersion")), as_text(obj.get("kind"))
         if (api_version, name) not in self._structural:
             group = api_version.rpartition("/")[0]

@@ -528,7 +528,6 @@ class _Texts:
         self._ignored: dict[int, bytes] | None = None
 
     def place_of(self, number: int, path: Path) -> Place:
-        """Return where a path of a document stands."""
         if self._found is None:
             self._found = positions(self._chunk)
         position = self._found[number].of(path)

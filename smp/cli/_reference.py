@@ -66,11 +66,9 @@ class _ManFormatter(click.HelpFormatter):
     """Writes help with the macros of man(7), which wrap the lines."""
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:  # noqa: ARG002  # click's
-        """Write how a command is called."""
         self.write(f"\\fB{_roff(prog)}\\fR {_roff(args)}\n")
 
     def write_heading(self, heading: str) -> None:
-        """Write the heading of a section."""
         self.write(f'.SS "{_roff(heading)}"\n')
 
     def write_paragraph(self) -> None:
@@ -90,7 +88,6 @@ class _ManFormatter(click.HelpFormatter):
         col_max: int = 30,  # noqa: ARG002  # click's
         col_spacing: int = 2,  # noqa: ARG002  # click's
     ) -> None:
-        """Write terms, each with what it means."""
         for term, meaning in rows:
             self.write(f".TP\n\\fB{_roff(term)}\\fR\n{_roff(meaning)}\n")
 

@@ -188,7 +188,6 @@ class _RunOutput:
         _write_all(self._composition.add(result.text))
 
     def end(self) -> None:
-        """Print the end of the text."""
         self.progress.clear()
         self._inputs.close()
         # Documents that cannot be read are in the text too, after all objects.

@@ -131,7 +131,6 @@ def _mask(role: str) -> str:
 
 
 def _replace_sections(secret: JSONObject, replacement: Replacement) -> JSONObject:
-    """Return a Secret with other values in its sections."""
     replaced = dict(secret)
     for section, values in secret.items():
         if section in SHOWN_OF_SECRET:

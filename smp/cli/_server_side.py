@@ -349,7 +349,6 @@ def for_a_reader(outcome: ObjectOutcome, settings: CommandSettings) -> ObjectOut
 
 
 def _mask_way(way: WayOut, masks: Masks) -> WayOut:
-    """Return a way out of a conflict without secrets."""
     obj = as_object(masks.mask(way.object))
     return msgspec.structs.replace(
         way,

@@ -357,7 +357,6 @@ class ApplyCommand(msgspec.Struct, frozen=True):
 
 
 def _unmask(outcome: ObjectOutcome, masks: Masks) -> ObjectOutcome:
-    """Return an outcome with the values that masks stand for."""
     return msgspec.structs.replace(
         outcome,
         before=masks.unmask(outcome.before),

@@ -431,7 +431,6 @@ def _paragraphs(rows: list[JSONObject]) -> str:
 
 
 def _table(rows: list[JSONObject]) -> str:
-    """Return a line for each field."""
     # A scalar has no fields, so no table.
     if not rows:
         return ""

@@ -206,7 +206,6 @@ class _Tally:
         self._unchecked: dict[str, None] = {}
 
     def add(self, linted: Linted) -> None:
-        """Count what was found in a part of a file."""
         self.failed += len(linted.problems)
         self.skipped += linted.skipped
         self._kinds.update(linted.kinds)
@@ -248,7 +247,6 @@ class _Tally:
                 )
 
     def as_shown(self, checked: ObjectReport) -> ObjectReport:
-        """Return a report with the findings that are shown."""
         findings = [each for each in checked.findings if each.severity in self.shown]
         return msgspec.structs.replace(checked, findings=tuple(findings))
 
@@ -259,7 +257,6 @@ class _Tally:
             self.failed += is_strict
 
     def report_kinds(self) -> None:
-        """Name the kinds without a schema."""
         if not self._kinds:
             return
         total = self._kinds.total()
@@ -274,7 +271,6 @@ class _Tally:
         )
 
     def summary(self) -> str:
-        """Return what was looked at and what was found, as a line."""
         forms = [number(count, name) for name, count in self.forms.items()]
         found = [number(self.levels[name], name) for name in reversed(_SEVERITIES)]
         hidden = sum(

@@ -305,7 +305,6 @@ class PatchCommand(msgspec.Struct, frozen=True):
 
 
 def _has_directive(patch: JSON) -> bool:
-    """Tell whether a patch has a directive anywhere."""
     if isinstance(patch, dict):
         return any(
             is_directive(name) or _has_directive(member)

@@ -173,7 +173,6 @@ def remedy_for(
 def _find_edit(
     code: str, sides: Sides, ways: Ways, element: JSON | Absent
 ) -> Remedy | None:
-    """Return the first edit that is proved."""
     for remedy in _edits(code, sides, element):
         obj = ways.apply_edited(sides, remedy.edits)
         if obj is not None and _holds(value_at(obj, sides.path), remedy.wanted):

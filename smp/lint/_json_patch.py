@@ -165,7 +165,6 @@ class _Way:
             merge_key = field.merge_key
 
     def is_index(self, number: int) -> bool:
-        """Tell whether a name is the index of an element."""
         if not _INDEX.fullmatch(self.names[number]):
             return False
         type_ = self.types[number]

@@ -100,7 +100,6 @@ def make_printer(title: str, brief: Callable[[], Brief] = Brief) -> Printer:
 
 
 def _section(report: ObjectReport) -> str:
-    """Return the section of an object, with its summary."""
     columns = _columns(report)
     rows = _fold([*islice(_rows(report, columns), _MOST_ROWS + 1)])
 
@@ -139,7 +138,6 @@ class _Page:
         self._sizes: list[int] = []
 
     def add(self, piece: str) -> Iterator[str]:
-        """Keep a section."""
         decoded = msgspec.json.decode(piece, type=Piece)
         self._totals.add(decoded.summary.verdict, decoded.summary.levels)
         self._summaries.append(decoded.summary)
@@ -147,7 +145,6 @@ class _Page:
         yield from ()
 
     def end(self) -> Iterator[str]:
-        """Write the page."""
         style = (_TEMPLATES / "page.css").read_text()
         script = (_TEMPLATES / "page.js").read_text()
         digest = hashlib.sha256(script.encode()).digest()

@@ -34,7 +34,6 @@ def make_printer(title: str) -> Printer:
 
 
 def _suite(report: ObjectReport) -> str:
-    """Return the test suite of an object."""
     # What could not be computed is an error of the object itself, see below.
     failed = [
         finding

@@ -50,13 +50,11 @@ class _Collected(msgspec.Struct, frozen=True):
         return "deletionTimestamp" in metadata and finalizer in finalizers
 
     def without(self, finalizer: str) -> JSONObject:
-        """Return the object without a finalizer."""
         finalizers = as_list(metadata_of(self.object).get("finalizers"))
         kept = [name for name in finalizers if name != finalizer]
         return set_metadata(self.object, finalizers=[*kept])
 
     def without_owners(self, uids: set[str]) -> JSONObject:
-        """Return the object without some of its owners."""
         references = objects_in(metadata_of(self.object).get("ownerReferences"))
         kept = [each for each in references if each.get("uid") not in uids]
         return set_metadata(self.object, ownerReferences=[*kept])

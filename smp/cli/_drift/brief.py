@@ -237,7 +237,6 @@ def _table(
 
 
 def _day(time_: str) -> str:
-    """Return the day of a time."""
     return time_[:10]
 
 

@@ -446,7 +446,6 @@ def incomplete(place: Document, reason: str) -> DocumentError:
 
 
 def _located(error: SmpError, chunk: Chunk) -> DocumentError:
-    """Return what is wrong with a part of a file with its place."""
     if isinstance(error, DocumentError) and error.source:
         return error
     return DocumentError(

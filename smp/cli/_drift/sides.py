@@ -369,7 +369,6 @@ class FleetReader:
     def _results(
         self, shares: Iterator[ReadShare], *, tells: bool
     ) -> Generator[tuple[ReadShare, ReadResult], None, None]:
-        """Yield shares with what came of them."""
         if self._workers.is_started:
             yield from self._results_of_workers(shares)
             return

@@ -46,7 +46,6 @@ class RowWriter(msgspec.Struct, frozen=True):
         self._end()
 
     def _write_some(self, some: Found) -> None:
-        """Write what came of a part."""
         notices, increment = self.run.notices, self.run.increment
         # Kept before it is printed: what is printed again costs nothing.
         if increment is not None:
