@@ -228,20 +228,17 @@ async def _run(
         raise ToolError("an argument has a null character")
     done = await anyio.run_process(command, input=text.encode(), check=False)
     messages = done.stderr.decode(errors="replace").splitlines()
-    documents = _read_documents(done.stdout.decode())
+    printed = done.stdout.decode()
+    # The objects of an array, or of one line each.
+    if printed.startswith("["):
+        documents = json.loads(printed)
+    else:
+        documents = [json.loads(line) for line in printed.splitlines()]
     if done.returncode and not documents:
         raise ToolError("\n".join(messages) or f"exit code {done.returncode}")
     return CommandAnswer(
         exit_code=done.returncode, documents=documents, messages=messages
     )
-
-
-def _read_documents(text: str) -> list[Any]:
-    """Return the objects of an array, or of one line each."""
-    if text.startswith("["):
-        found: list[Any] = json.loads(text)
-        return found
-    return [json.loads(line) for line in text.splitlines()]
 
 
 def _select(answer: CommandAnswer, names: tuple[str, ...]) -> CommandAnswer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -340,11 +340,6 @@ def _epilog(example: str, exit_codes: str = "") -> str:
     return f"{codes}\b\nExample:\n  smp {example}"
 
 
-def _commands_of(group: str) -> Collection[str]:
-    declared = load_command(group)
-    return declared.commands if isinstance(declared, CommandGroup) else ()
-
-
 class _Group(click.Group):
     """A group of commands; an unknown one is an error that says which it has."""
 
@@ -361,8 +356,10 @@ class _Group(click.Group):
         if new is not None:
             line = " ".join([_program(), new, *args[1:], "--live cluster"])
             hint = f"it is now: {line}"
-        elif ctx.parent is None and name in _commands_of("cluster"):
-            hint = f"did you mean {_program()} cluster {name}?"
+        elif ctx.parent is None:
+            cluster = load_command("cluster")
+            if isinstance(cluster, CommandGroup) and name in cluster.commands:
+                hint = f"did you mean {_program()} cluster {name}?"
         raise click.UsageError(f"there is no command {name!r}; {hint}", ctx)
 
 

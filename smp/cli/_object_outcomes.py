@@ -108,11 +108,6 @@ class ObjectOutcome(PrintedOutcome, frozen=True, kw_only=True):
         return is_patch and self.media_type != STRATEGIC_MERGE_PATCH
 
     @property
-    def old_label(self) -> str:
-        """The object before, for a reader."""
-        return self.renamed_from or self.label
-
-    @property
     def creates(self) -> bool:
         """Whether there was no object before."""
         return self.before is None

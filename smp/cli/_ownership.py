@@ -97,10 +97,6 @@ class OwnerChanges(msgspec.Struct, frozen=True):
         ]
         return f"no conflict; owned by {', '.join(names) or _NO_MANAGER}"
 
-    def owner_names(self) -> list[str]:
-        """Name the owners after the apply."""
-        return [owner_text(owner) for owner in self.after]
-
     def conflict_records(self, live: JSON, new: JSON) -> JSONArray:
         """Return the conflicts as JSON, with the values of both objects."""
         records: JSONArray = []

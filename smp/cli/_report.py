@@ -17,6 +17,7 @@ from smp.cli._exit_codes import describe, is_refusal
 from smp.cli._object_outcomes import ObjectOutcome, differences
 from smp.cli._options import CommandSettings
 from smp.cli._outputs import Line, has_colours, style_text
+from smp.cli._owners import owner_text
 from smp.documents import dump_yaml
 from smp.paths import Path
 from smp.reports import Layout, list_counts, number
@@ -132,8 +133,8 @@ def _owners(outcome: ObjectOutcome, ownership: OwnerChanges) -> Iterator[Line]:
             yield [(f"    {way}", _NOTE)]
     # What is new belongs to one manager, all that it applied.
     if outcome.creates:
-        for name in ownership.owner_names():
-            yield [(f"  owner: {name}", _STYLES["~"])]
+        for owner in ownership.after:
+            yield [(f"  owner: {owner_text(owner)}", _STYLES["~"])]
         return
     for path, old, new in ownership.changed_fields():
         yield [("  owner: ", ""), (path, _HEADING), (f": {old} -> {new}", _STYLES["~"])]
@@ -246,7 +247,9 @@ def show_unified(outcome: ObjectOutcome) -> Iterator[Line]:
     if not outcome.differs:
         return
     label = printable(outcome.label)
-    before = _NO_FILE if outcome.creates else printable(outcome.old_label)
+    before = printable(outcome.renamed_from) or label
+    if outcome.creates:
+        before = _NO_FILE
     after = _NO_FILE if outcome.removes else label
     yield [(f"--- {before}", "bold")]
     yield [(f"+++ {after}", "bold")]

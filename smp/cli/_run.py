@@ -174,18 +174,36 @@ class _RunOutput:
             return
         self.totals.add(result.verdict, set_aside=result.set_aside)
         self._tally.add_messages(result.messages)
-        blocks = _blocks_of(result, self._kind_notes, self._settings)
-        # Once for each definition.
-        if result.unchecked and result.unchecked not in self._unchecked:
-            self._unchecked.add(result.unchecked)
-            if self._settings.strict or not self._settings.quiet:
-                warning = printable(f"smp: warning: {result.unchecked}")
-                blocks = (warning, *blocks)
+        blocks = self._blocks_of(result)
         if blocks:
             self.progress.clear()
             for block in blocks:
                 report(block)
         _write_all(self._composition.add(result.text))
+
+    def _blocks_of(self, result: Result) -> list[str]:
+        """Return what is said of an object, and once of its kind and definition."""
+        settings, messages = self._settings, [*result.messages]
+        if settings.quiet:
+            # What makes the exit code another one than 0 is said all the same.
+            is_strict = settings.strict
+            messages = [each for each in messages if is_strict or is_refusal(each)]
+        elif result.has_messages:
+            messages = []
+        blocks = [*result.blocks]
+        for each in messages:
+            severity = "error" if is_refusal(each) else "warning"
+            line = f"smp: {severity}: {result.label}: {describe(each)}"
+            blocks.append(printable(line))
+        note, unchecked = result.kind_note, result.unchecked
+        if note and note not in self._kind_notes and not settings.quiet:
+            self._kind_notes.add(note)
+            blocks.insert(0, printable(f"smp: note: {note}"))
+        if unchecked and unchecked not in self._unchecked:
+            self._unchecked.add(unchecked)
+            if settings.strict or not settings.quiet:
+                blocks.insert(0, printable(f"smp: warning: {unchecked}"))
+        return blocks
 
     def end(self) -> None:
         self.progress.clear()
@@ -202,7 +220,7 @@ class _RunOutput:
         """Say how many objects there were, and return the exit code."""
         tally, totals, settings = self._tally, self.totals, self._settings
         self.problems.report_rest()
-        _print_totals(totals, self._work, self._inputs, settings)
+        self._print_totals()
         selects = settings.selector or settings.include_kind
         if selects and not totals.verdicts and not self._work.nothing:
             # A gate that looks at nothing is not open.
@@ -218,6 +236,18 @@ class _RunOutput:
             tally.found = sum(totals.verdicts[verdict] for verdict in _DIFFERENCES)
         return tally.exit_code(is_strict=settings.strict)
 
+    def _print_totals(self) -> None:
+        totals, work, inputs = self.totals, self._work, self._inputs
+        if not self._settings.quiet:
+            inputs.report_skipped()
+            summary = totals.line(len(inputs.skipped))
+            if work.layout.has_summary:
+                write(f"{summary}\n")
+            elif totals.verdicts.total() > 1 or inputs.skipped or totals.set_aside:
+                report(f"smp: {summary}")
+        if work.nothing and not totals.verdicts:
+            report(f"smp: note: {work.nothing}")
+
 
 def _selectors(settings: CommandSettings) -> str:
     """Return the options that select objects, as they were given."""
@@ -225,46 +255,6 @@ def _selectors(settings: CommandSettings) -> str:
     if settings.selector:
         options.append(f"--selector {settings.selector}")
     return " ".join(options)
-
-
-def _blocks_of(
-    result: Result, kind_notes: set[str], settings: CommandSettings
-) -> tuple[str, ...]:
-    """Return what is said of an object; add the note on its kind to those that were."""
-    messages = result.messages
-    if settings.quiet:
-        # What makes the exit code another one than 0 is said all the same.
-        messages = tuple(
-            [each for each in messages if is_refusal(each) or settings.strict]
-        )
-    elif result.has_messages:
-        messages = ()
-    blocks = [*result.blocks, *[_line_of(each, result.label) for each in messages]]
-    # What concerns all objects of a kind is reported once.
-    note = result.kind_note
-    if note and note not in kind_notes and not settings.quiet:
-        kind_notes.add(note)
-        blocks.insert(0, printable(f"smp: note: {note}"))
-    return tuple(blocks)
-
-
-def _line_of(message: Finding, label: str) -> str:
-    severity = "error" if is_refusal(message) else "warning"
-    return printable(f"smp: {severity}: {label}: {describe(message)}")
-
-
-def _print_totals(
-    totals: Totals, work: Work[Any], inputs: Inputs, settings: CommandSettings
-) -> None:
-    if not settings.quiet:
-        inputs.report_skipped()
-        summary = totals.line(len(inputs.skipped))
-        if work.layout.has_summary:
-            write(f"{summary}\n")
-        elif totals.verdicts.total() > 1 or inputs.skipped or totals.set_aside:
-            report(f"smp: {summary}")
-    if work.nothing and not totals.verdicts:
-        report(f"smp: note: {work.nothing}")
 
 
 def _write_all(texts: Iterable[str]) -> None:

@@ -29,7 +29,7 @@ from smp.cli._inputs import Inputs
 from smp.cli._options import KUBERNETES_OPTION, profile_option
 from smp.cli._outputs import write
 from smp.errors import SmpError
-from smp.schema.catalog import Catalog, kubernetes
+from smp.schema.catalog import kubernetes
 
 _import_server: Final = partial(import_extra, what="serving needs", extra="server")
 
@@ -87,13 +87,6 @@ def _place_managed_file(options: dict[str, Any]) -> Path:
     return Path(f"{options['kubeconfig']}.pid")
 
 
-def _read_overlay(path: Path, catalog: Catalog) -> dict[str, Any]:
-    overlay: dict[str, Any] = Inputs().document(str(path)).value
-    # Raises for what is not an overlay.
-    catalog.with_overlay(overlay)
-    return overlay
-
-
 def _warn_of_token(options: dict[str, Any]) -> None:
     """Say where others could read the token."""
     if not options["tls_cert"]:
@@ -114,7 +107,11 @@ def _serve(options: dict[str, Any], ready: Callable[[str], None]) -> None:
     _import_server("smp.server.logs").configure(options["log_level"])
 
     catalog = kubernetes(options["kubernetes"])
-    overlay = _read_overlay(options["overlay"], catalog) if options["overlay"] else {}
+    overlay: dict[str, Any] = {}
+    if options["overlay"]:
+        overlay = Inputs().document(str(options["overlay"])).value
+        # Raises for what is not an overlay.
+        catalog.with_overlay(overlay)
     gates = settings.FeatureGates.parse(options["feature_gates"])
     runtime_config = settings.RuntimeConfig.parse(options["runtime_config"])
     token = _read_token(options["token_file"]) if options["token_file"] else ""

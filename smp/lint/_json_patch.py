@@ -51,14 +51,6 @@ def lint_json_patch(operations: JSONArray, schema: Schema | None) -> list[Hazard
     return found
 
 
-def _invalid_pointer(pointer: str, where: Path) -> Hazard:
-    # RFC 6901, section 3: "json-pointer = *( "/" reference-token )".
-    fault = "it begins with / or is empty"
-    if pointer.startswith("/"):
-        fault = "~ stands only in ~0 and ~1"
-    return finding("invalid-pointer", where, "patch", pointer=pointer, problem=fault)
-
-
 def _lint_operation(
     path: Path, operation: JSON, schema: Schema | None, tested: list[tuple[str, ...]]
 ) -> Iterator[Hazard]:
@@ -74,7 +66,12 @@ def _lint_operation(
         where = path / member
         names = _names(pointer)
         if names is None:
-            yield _invalid_pointer(pointer, where)
+            # RFC 6901, section 3: "json-pointer = *( "/" reference-token )".
+            fault = "it begins with / or is empty"
+            if pointer.startswith("/"):
+                fault = "~ stands only in ~0 and ~1"
+            blanks = {"pointer": pointer, "problem": fault}
+            yield finding("invalid-pointer", where, "patch", **blanks)
             continue
         way = _Way(names, schema)
         if way.stops_at is not None:

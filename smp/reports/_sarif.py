@@ -110,7 +110,8 @@ def _general(sentence: str) -> str:
 def _rule(id_: str, meaning: Meaning) -> JSON:
     # Section 3.49.7: a name that differs from the id.
     words = re.split(r"[-/]", id_ if "/" in id_ else f"any-{id_}")
-    sentence = f"{_capitalize(_general(meaning.sentence))}."
+    sentence = _general(meaning.sentence)
+    sentence = f"{sentence[:1].upper()}{sentence[1:]}."
     help_text = sentence
     if meaning.remedy:
         help_text += f" Remedy: {_general(meaning.remedy)}."
@@ -123,10 +124,6 @@ def _rule(id_: str, meaning: Meaning) -> JSON:
         "help": {"text": help_text},
         "defaultConfiguration": {"level": meaning.severity},
     }
-
-
-def _capitalize(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]
 
 
 def _result(report: ObjectReport, finding: Finding, fingerprint: str) -> JSONObject:

@@ -396,7 +396,7 @@ class _ListReading:
             earlier = KeptList("", "", [])
         found, made = list[Record](), list[Record]()
         for live in page.objects:
-            if _is_named(live, self._names):
+            if as_object(live.get("metadata")).get("name") in self._names:
                 found.append(self._record_of(live))
             elif self._extra:
                 of_controller = is_controlled(live)
@@ -458,11 +458,6 @@ class _ListReading:
 
 def _key(record: Record) -> tuple[str, ...]:
     return *record.key, record.namespace
-
-
-def _is_named(live: JSONObject, names: set[str]) -> bool:
-    metadata = live.get("metadata")
-    return isinstance(metadata, dict) and metadata.get("name") in names
 
 
 def is_controlled(live: JSONObject) -> bool:

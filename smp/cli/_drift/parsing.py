@@ -93,7 +93,8 @@ class RecordReader:
         self._told = 0
         self._is_desired = part.file.is_desired
         # Whether the file names clusters beside the one that its place says.
-        self._names_clusters = bool(part.start) and _names_cluster(part.file.path)
+        line = _first_line(part.file.path) if part.start else None
+        self._names_clusters = line is not None and bool(line.cluster)
         self.events = WatchEvents()
         self.listed: set[str] = set()
 
@@ -230,7 +231,10 @@ class RecordReader:
         number = 0
         # kubectl replaces a list of objects by its items.
         for document in documents:
-            if _is_event(document.value):
+            # An event of a watch is no object.
+            members = as_object(document.value)
+            is_event = members.keys() - {"cluster"} == _EVENT
+            if is_event and isinstance(members["object"], dict):
                 yield from self._of_event(document, cluster)
                 continue
             for value in self._items_of(document, cluster):
@@ -461,14 +465,6 @@ def _is_json(text: bytes) -> bool:
     return True
 
 
-def _is_event(value: JSON) -> bool:
-    """Tell whether a document is an event of a watch, and no object."""
-    members = as_object(value)
-    return members.keys() - {"cluster"} == _EVENT and isinstance(
-        members["object"], dict
-    )
-
-
 class WatchEvents(msgspec.Struct):
     """The events of one file: whether they begin with all that was there.
 
@@ -511,11 +507,6 @@ def is_splittable(file: SideFile) -> bool:
     if is_url(path) or is_compressed(path) or not plain_name(path).endswith(_LINES):
         return False
     return _first_line(path) is not None
-
-
-def _names_cluster(path: str) -> bool:
-    line = _first_line(path)
-    return line is not None and bool(line.cluster)
 
 
 def _first_line(path: str) -> _Line | None:
