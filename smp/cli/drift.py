@@ -51,7 +51,7 @@ from smp.cli._options import (
     format_option,
     share_options,
 )
-from smp.errors import SmpError
+from smp.errors import DocumentError, SmpError
 
 _FORMATS: Final = ("ndjson", "parquet", "html", "junit", "sarif")
 
@@ -105,9 +105,13 @@ def run_drift(settings: DriftSettings) -> int:
         if settings.state is not None:
             head = "" if history is None else history.head
             known = KnownRun(_salt(settings, inputs, expired), head)
-            increment = Increment.begin(
-                settings.state, known, notices, reads_all=settings.all_rows
-            )
+            # A run goes on without a state that is broken.
+            try:
+                increment = Increment(
+                    settings.state, known, notices, reads_all=settings.all_rows
+                )
+            except DocumentError as error:
+                notices.fail(error)
         drift_run = DriftRun(inputs, gaps, notices, increment)
         try:
             FleetReader(drift_run, workers).read(sides, schemas)
@@ -121,7 +125,7 @@ def run_drift(settings: DriftSettings) -> int:
                 gaps.add("", "the run was interrupted", is_desired=False)
             output.end(totals.clusters())
             if settings.metrics is not None:
-                write_whole(settings.metrics, totals.metrics())
+                write_whole(settings.metrics, totals.brief.metrics(totals.clusters()))
             if increment is not None:
                 increment.state.close()
         notices.tell_interruption()

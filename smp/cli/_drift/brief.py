@@ -105,9 +105,14 @@ class _FindingCounts(msgspec.Struct):
 
 
 class FleetBrief:
-    """What was found, by cluster and owner, and what should be looked at first."""
+    """What was found, by cluster and owner, and what should be looked at first.
 
-    def __init__(self) -> None:
+    ``changes`` is what has become of findings since the last run.
+    """
+
+    def __init__(self, expired: Iterable[ExpiredRule]) -> None:
+        self.expired: list[ExpiredRule] = [*expired]
+        self.changes: Counter[Change] = Counter()
         self._clusters: dict[str, _FindingCounts] = {}
         self._owners: dict[str, _FindingCounts] = {}
         self._counts: Counter[tuple[str, str, str]] = Counter()
@@ -132,14 +137,9 @@ class FleetBrief:
             insort(self._first, (rank, row.since, line))
             del self._first[_MOST_FIRST:]
 
-    def words(
-        self,
-        objects: int,
-        clusters: list[ClusterCoverage],
-        changes: Counter[Change],
-        expired: Iterable[ExpiredRule],
-    ) -> Brief:
+    def words(self, objects: int, clusters: list[ClusterCoverage]) -> Brief:
         """Return the words of a report."""
+        changes = self.changes
         incomplete = {
             each.cluster: each.reasons or ["some objects are unreadable"]
             for each in clusters
@@ -160,7 +160,7 @@ class FleetBrief:
                 f"{len(incomplete):,} clusters were not read completely: of"
                 f" {unknown:,} objects nothing is known."
             )
-        sentences += [f"{rule.text()}." for rule in expired]
+        sentences += [f"{rule.text()}." for rule in self.expired]
         tables = [
             BriefTable(
                 "What first",
@@ -173,12 +173,7 @@ class FleetBrief:
             tables.append(_table("Owners", "owner", self._owners, {}))
         return Brief(sentences, [table for table in tables if table.rows])
 
-    def metrics(
-        self,
-        clusters: list[ClusterCoverage],
-        changes: Counter[Change],
-        expired: Iterable[ExpiredRule],
-    ) -> str:
+    def metrics(self, clusters: list[ClusterCoverage]) -> str:
         """Return the text for Prometheus."""
         drifted: list[_Sample] = []
         for (cluster, owner, verdict), count in sorted(self._counts.items()):
@@ -199,19 +194,11 @@ class FleetBrief:
             (
                 "changes",
                 "What has become of findings since the last run.",
-                [({"change": name}, count) for name, count in sorted(changes.items())],
+                [({"change": name}, n) for name, n in sorted(self.changes.items())],
             ),
             ("oldest_timestamp_seconds", "When the oldest was found.", oldest),
-            (
-                "expired_rules",
-                "Rules that have expired.",
-                [({}, sum(1 for _ in expired))],
-            ),
-            (
-                "run_timestamp_seconds",
-                "When the run ended.",
-                [({}, int(time.time()))],
-            ),
+            ("expired_rules", "Rules that have expired.", [({}, len(self.expired))]),
+            ("run_timestamp_seconds", "When the run ended.", [({}, int(time.time()))]),
         ]
         return "".join(line for family in families for line in _lines_of(*family))
 

@@ -49,22 +49,21 @@ class DriftRun(msgspec.Struct, frozen=True):
 
 
 class Increment:
-    """What has changed since the last run, and what is known after this one."""
+    """What has changed since the last run, and what is known after this one.
+
+    ``known`` is what is known of this run at its beginning.
+    """
 
     def __init__(
-        self,
-        state: DriftState,
-        known: KnownRun,
-        notices: RunNotices,
-        *,
-        reads_all: bool,
+        self, path: str, known: KnownRun, notices: RunNotices, *, reads_all: bool
     ) -> None:
-        self.state: DriftState = state
+        """Open the state of a file. Raises DocumentError."""
+        self.state: DriftState = DriftState(path)
         self._notices = notices
         self.known: KnownRun = known
         # The files of the last run with the same options.
-        is_alike = state.known.salt == known.salt and not reads_all
-        self._former: KnownFiles = state.files if is_alike else {}
+        is_alike = self.state.known.salt == known.salt and not reads_all
+        self._former: KnownFiles = self.state.files if is_alike else {}
         self._files: KnownFiles = {}
         # The files that are as they were.
         self._unchanged: list[tuple[bool, str]] = []
@@ -73,21 +72,6 @@ class Increment:
         self._moved: dict[str, str] = {}
         self._is_same = False
         self._is_lost = False
-
-    @classmethod
-    def begin(
-        cls, path: str, known: KnownRun, notices: RunNotices, *, reads_all: bool
-    ) -> Increment | None:
-        """Begin with the state of a file; a run goes on without one that is broken.
-
-        ``known`` is what is known of this run at its beginning.
-        """
-        try:
-            state = DriftState(path)
-        except DocumentError as error:
-            notices.fail(error)
-            return None
-        return cls(state, known, notices, reads_all=reads_all)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

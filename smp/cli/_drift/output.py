@@ -17,7 +17,7 @@ from smp.cli._drift.brief import ClusterCoverage, ExpiredRule, FleetBrief
 from smp.cli._drift.comparing import DriftRow, SameCount, load_fleet
 from smp.cli._drift.gaps import ReadingGaps
 from smp.cli._drift.history import path_of
-from smp.cli._drift.state import CHANGES, Change
+from smp.cli._drift.state import CHANGES
 from smp.cli._errors import UsageError, printable
 from smp.cli._outputs import write, write_bytes
 from smp.errors import ApplyWarning
@@ -96,11 +96,8 @@ class DriftTotals(Totals):
 
     def __init__(self, gaps: ReadingGaps, expired: Iterable[ExpiredRule] = ()) -> None:
         super().__init__(number_format=",")
-        self.expired: list[ExpiredRule] = [*expired]
-        self._brief = FleetBrief()
+        self.brief: FleetBrief = FleetBrief(expired)
         self.gaps: ReadingGaps = gaps
-        # What has become of findings since the last run.
-        self.changes: Counter[Change] = Counter()
         # Of each cluster: the objects that are expected, read and unreadable.
         self._coverage: dict[str, tuple[int, int, int]] = {}
         self.reused: int = 0
@@ -125,7 +122,7 @@ class DriftTotals(Totals):
         )
         if row.verdict == "same":
             return
-        self._brief.add(row)
+        self.brief.add(row)
         if row.verdict in _JUDGED:
             self.judged[row.api_version, row.kind] = None
         kind = f"{row.kind}.{row.group}" if row.group else row.kind
@@ -149,12 +146,7 @@ class DriftTotals(Totals):
 
     def words(self) -> Brief:
         """Return what was found in words."""
-        total = self.verdicts.total()
-        return self._brief.words(total, self.clusters(), self.changes, self.expired)
-
-    def metrics(self) -> str:
-        """Return what was found for Prometheus."""
-        return self._brief.metrics(self.clusters(), self.changes, self.expired)
+        return self.brief.words(self.verdicts.total(), self.clusters())
 
     def judge(self, row: DriftRow) -> DriftRow:
         """Return a row, unreadable where its verdict may come of a gap."""
@@ -198,8 +190,9 @@ class DriftTotals(Totals):
         text = super().line(skipped)
         if self.reused:
             text += f"; {self.reused:,} as before"
-        if self.changes:
-            counts = {str(name): self.changes[name] for name in CHANGES}
+        changes = self.brief.changes
+        if changes:
+            counts = {str(name): changes[name] for name in CHANGES}
             text += f"; since the last run {list_counts(counts, ',')}"
         return text
 
@@ -251,7 +244,7 @@ class _DriftSummary:
             write(f"  {printable(_coverage_text(each))}\n")
         if len(incomplete) > _MOST_LINES:
             write(f"  ... {len(incomplete) - _MOST_LINES:,} more\n")
-        for rule in self._totals.expired:
+        for rule in self._totals.brief.expired:
             write(f"\n{printable(rule.text())}\n")
 
 
@@ -306,7 +299,7 @@ class _Written:
         for cluster in clusters:
             if cluster.reasons or self._has_complete:
                 self.add(cluster)
-        for rule in self._totals.expired:
+        for rule in self._totals.brief.expired:
             self.add(rule)
         for text in self._composition.end():
             write(text)
@@ -344,7 +337,7 @@ class _Parquet:
     def end(self, clusters: list[ClusterCoverage]) -> None:
         self._write()
         rows = msgspec.json.encode(clusters).decode()
-        expired = msgspec.json.encode(self._totals.expired).decode()
+        expired = msgspec.json.encode(self._totals.brief.expired).decode()
         self._writer.add_key_value_metadata(
             {"smp.clusters": rows, "smp.expired_rules": expired}
         )

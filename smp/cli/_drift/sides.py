@@ -73,12 +73,6 @@ class DriftWorker:
         kept = ("comparer", "_max_bytes", "folder")
         return {name: self.__dict__[name] for name in kept}
 
-    def know(self, state: str, last: int, salt: bytes) -> None:
-        """Begin with what is known: the file of a state, and its last run."""
-        self.comparer.state, self.comparer.last = state, last
-        self.comparer.salt = salt
-        self.reader.state = state
-
     def prepare(self) -> None:
         """Begin to work in another process."""
         load_fleet()
@@ -157,8 +151,10 @@ class FleetReader:
         self._increment = increment = run.increment
         self._size = 0
         if increment is not None:
-            state = increment.state
-            workers.worker.know(state.path, state.last, increment.known.salt)
+            state, comparer = increment.state, workers.worker.comparer
+            comparer.state, comparer.last = state.path, state.last
+            comparer.salt = increment.known.salt
+            workers.worker.reader.state = state.path
         self._may_start = True
 
     def read(self, sides: DriftSides, schemas: Schemas) -> None:

@@ -98,5 +98,5 @@ class RunNotices:
         incomplete = [each for each in self._totals.clusters() if not each.complete]
         failed = self._failed + len(incomplete)
         total = verdicts.total()
-        found = total - verdicts["same"] + len(self._totals.expired)
+        found = total - verdicts["same"] + len(self._totals.brief.expired)
         return Tally(total, failed, found=found).exit_code()

@@ -91,4 +91,4 @@ class RowWriter(msgspec.Struct, frozen=True):
         incomplete = {each.cluster for each in clusters if not each.complete}
         for row in self.run.increment.end(incomplete):
             self.output.add(row)
-        self.totals.changes = self.run.increment.changes
+        self.totals.brief.changes = self.run.increment.changes
