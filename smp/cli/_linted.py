@@ -26,7 +26,7 @@ from smp.cli._inputs import (
     is_of_another_tool,
     part_of,
 )
-from smp.cli._objects import Entry, Object, ObjectRow
+from smp.cli._objects import Entry, ObjectRow
 from smp.cli._options import WITHOUT_SCHEMA, CommandSettings, Schemas
 from smp.custom_resources import unchecked
 from smp.documents import Chunk, Document, Positions, parse, positions, read
@@ -373,16 +373,15 @@ class Linter:
         if not isinstance(value, dict):
             return "json", [*lint(value, kind, "json")]
         found: list[Hazard] = []
+        named: JSONObject = value
+        schema = kind
         if kind is None or "kind" in value or "apiVersion" in value:
-            obj = Object(value, Document(value, "", 1))
-            schema = self._schema_of(obj, found, kinds)
+            schema = self._schema_of(value, found, kinds)
         else:
-            named: JSONObject = {"apiVersion": kind.api_version, "kind": kind.kind}
-            obj = Object(named, Document(named, "", 1))
-            schema = kind
+            named = {"apiVersion": kind.api_version, "kind": kind.kind}
         if schema is not None:
             self._note_unchecked(schema, value)
-        custom = self._schemas.is_custom(obj)
+        custom = self._schemas.is_custom(named)
         form, guessed = self._form(value, schema, part, custom=custom)
         # A patch may stand beside what it patches, and a dump may repeat an object.
         if former and form == "manifest":
@@ -417,9 +416,10 @@ class Linter:
                 self._unchecked[name] = f"{name}: {missing}" if is_told else ""
 
     def _schema_of(
-        self, obj: Object, found: list[Hazard], kinds: list[str]
+        self, obj: JSONObject, found: list[Hazard], kinds: list[str]
     ) -> Schema | None:
         """Return the schema of an object; None where there is none, which is noted."""
+        identity = identity_of(obj)
         try:
             schema, _note = self._schemas.of_any(obj)
         except UnknownKindError as error:
@@ -429,14 +429,13 @@ class Linter:
                     "unknown-kind",
                     _KIND,
                     "manifest",
-                    kind=obj.identity.kind,
-                    api_version=obj.identity.api_version,
+                    kind=identity.kind,
+                    api_version=identity.api_version,
                     remedy=error.advice or _OTHER_VERSION,
                 )
             )
             return None
         if schema is WITHOUT_SCHEMA:
-            identity = obj.identity
             kinds.append(f"{identity.api_version} {identity.kind}")
             return None
         return schema

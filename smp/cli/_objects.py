@@ -128,14 +128,9 @@ class Object(msgspec.Struct, frozen=True):
         return cls(document.value, document)
 
     @property
-    def identity(self) -> ObjectIdentity:
-        """What identifies the object."""
-        return identity_of(self.value)
-
-    @property
     def label(self) -> str:
         """The object for a reader: ``apps/v1 Deployment shop/web``."""
-        return self.identity.label
+        return identity_of(self.value).label
 
     @property
     def place(self) -> str:

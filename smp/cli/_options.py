@@ -22,7 +22,6 @@ from smp.cli._commands import (
 from smp.cli._definitions import Definitions, is_definition
 from smp.cli._errors import concerning, report
 from smp.cli._inputs import COMPILED, Inputs
-from smp.cli._objects import Object
 from smp.cli._secrets import Masks
 from smp.documents import MAX_BYTES, Document, read
 from smp.errors import UnknownKindError
@@ -265,14 +264,14 @@ class Schemas:
                 return resource
         return guess(api_version, kind)
 
-    def is_custom(self, obj: Object) -> bool:
+    def is_custom(self, obj: JSONObject) -> bool:
         """Tell whether kubectl has no Go type of the kind of an object."""
-        identity = obj.identity
-        return (identity.api_version, identity.kind) not in self._builtin
+        kind = as_text(obj.get("apiVersion")), as_text(obj.get("kind"))
+        return kind not in self._builtin
 
     def of_any(
         self,
-        obj: Object,
+        obj: JSONObject,
         without: str = "patched as JSON (RFC 7396)",
         *,
         is_former: bool = False,
@@ -286,7 +285,7 @@ class Schemas:
         try:
             return self.of(obj), ""
         except UnknownKindError as error:
-            group, _, _version = as_text(obj.value.get("apiVersion")).rpartition("/")
+            group, _, _version = as_text(obj.get("apiVersion")).rpartition("/")
             # A server knows all kinds of its own groups: this is a misspelled kind, or
             # one of another version of Kubernetes.
             if self._is_strict or (group in self._server_groups and not is_former):
@@ -312,7 +311,7 @@ class Schemas:
         # The last catalog wins: what an option describes keeps that description.
         return described.merged(self.catalog)
 
-    def of(self, obj: Object) -> Schema:
+    def of(self, obj: JSONObject) -> Schema:
         """Return the schema of an object.
 
         Raises UnknownKindError, and ObjectError where apiVersion or kind is missing.
@@ -320,8 +319,8 @@ class Schemas:
         # The definitions among the inputs are read only for a kind that is missing, so
         # that an invalid one does not matter to the other objects.
         with suppress(UnknownKindError):
-            return self._definitions.schema_of(self.catalog, obj.value)
-        return self._definitions.schema_of(self.catalog_with_inputs, obj.value)
+            return self._definitions.schema_of(self.catalog, obj)
+        return self._definitions.schema_of(self.catalog_with_inputs, obj)
 
     @property
     def catalog_with_inputs(self) -> Catalog:

@@ -16,7 +16,7 @@ from smp.cli._identity import identity_of
 from smp.cli._inputs import Inputs
 from smp.cli._live import connect, is_cluster
 from smp.cli._object_outcomes import ObjectOutcome
-from smp.cli._objects import Object, ObjectRow
+from smp.cli._objects import ObjectRow
 from smp.cli._options import WITHOUT_SCHEMA, CommandSettings, Schemas
 from smp.cluster.plan.failures import NoKindMatchError
 from smp.documents import Document
@@ -74,7 +74,7 @@ class CommandPolicies:
             if as_text(value.get("kind")) in _KINDS:
                 identity = identity_of(value)
                 try:
-                    schema = self._schemas.of(Object(value, document))
+                    schema = self._schemas.of(value)
                     found = lint(value, schema, "manifest")
                     wrong = [str(each) for each in found if each.severity == "error"]
                     if wrong:
@@ -93,7 +93,7 @@ class CommandPolicies:
         Raises UnknownKindError and ObjectError.
         """
         schema: Schema | None
-        schema, _ = self._schemas.of_any(Object(new, Document(new, "", 1)))
+        schema, _ = self._schemas.of_any(new)
         found = self._schemas.resource_of(new)
         resource = ReviewedResource(
             found.group, found.version, found.plural, found.kind, found.api_version

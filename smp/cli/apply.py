@@ -292,7 +292,7 @@ class ApplyCommand(msgspec.Struct, frozen=True):
         if not self.selection.has_labels(new):
             return None
         with concerning(new.document, new.label):
-            schema, note = self.selection.schemas.of_any(new)
+            schema, note = self.selection.schemas.of_any(new.value)
             versions, source = Versions(None, new.value, None), ""
             if live is not None:
                 has_file = bool(self.settings.last_paths)
@@ -339,7 +339,7 @@ class ApplyCommand(msgspec.Struct, frozen=True):
         if not self.selection.has_labels(new):
             return None
         with concerning(new.document, new.label):
-            schema, note = self.selection.schemas.of_any(new, without=_WITHOUT_SCHEMA)
+            schema, note = self.selection.schemas.of_any(new.value, _WITHOUT_SCHEMA)
             operation = self._begin(row, schema, self.settings.masks({}))
             path = self.selection.schemas.path_of(new.value)
             outcome = server_side_outcome(operation, new, live, path)

@@ -294,7 +294,7 @@ class DiffOperation(msgspec.Struct, frozen=True):
             # Of two states a later version may not know the kind; what is applied to
             # a live object, or is new, has to be of one that it knows.
             is_former = original is not None and not self.settings.is_three_way
-            schema, note = self.selection.schemas.of_any(obj, is_former=is_former)
+            schema, note = self.selection.schemas.of_any(obj.value, is_former=is_former)
             outcome = self._compare(row.entry, states, schema)
         if row.is_renamed and original is not None:
             outcome = replace(outcome, renamed_from=original.label)
@@ -311,7 +311,7 @@ class DiffOperation(msgspec.Struct, frozen=True):
             return None
         masks = self.settings.masks({"original": obj.value})
         with concerning(obj.document, obj.label):
-            schema, _note = self.selection.schemas.of_any(obj, is_former=True)
+            schema, _note = self.selection.schemas.of_any(obj.value, is_former=True)
         outcome = ObjectOutcome(
             identity=row.entry.identity,
             place=row.entry.place,

@@ -317,7 +317,7 @@ def _schema_with_keys(
     obj: Object, schemas: Schemas, merge_keys: tuple[tuple[str, str], ...]
 ) -> Schema:
     try:
-        schema = schemas.of(obj)
+        schema = schemas.of(obj.value)
     except UnknownKindError:
         if not merge_keys:
             raise
