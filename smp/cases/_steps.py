@@ -18,19 +18,20 @@ from smp._values.values import (
     as_text,
     type_name,
 )
+from smp.managed_fields import Step, Verb
 
 _START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 # How a step writes, and the type of what it writes.
-WRITES: Final[dict[str, type]] = {
-    "apply": dict,
-    "update": dict,
-    "merge_patch": dict,
-    "strategic_merge_patch": dict,
-    "json_patch": list,
-    "scale": int,
+_WRITES: Final[dict[str, tuple[Verb, type]]] = {
+    "apply": ("apply", dict),
+    "update": ("update", dict),
+    "merge_patch": ("merge patch", dict),
+    "strategic_merge_patch": ("strategic merge patch", dict),
+    "json_patch": ("JSON patch", list),
+    "scale": ("scale", int),
 }
 _INPUTS: Final[dict[str, type]] = {
-    **WRITES,
+    **{name: type_ for name, (_verb, type_) in _WRITES.items()},
     "manager": str,
     "force": bool,
     "subresource": str,
@@ -53,11 +54,7 @@ _MEMBERS: Final = {**_INPUTS, **_RESULTS}
 class CaseStep(msgspec.Struct, frozen=True):
     """One write, ``time`` as a server writes it into managedFields, and its result."""
 
-    write: str
-    content: JSON
-    manager: str
-    force: bool
-    subresource: str
+    write: Step
     time: str
     crd: JSONObject | None
     result: JSONObject
@@ -65,13 +62,16 @@ class CaseStep(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, index: int, document: JSONObject) -> CaseStep:
         """Read a step that has no ``step_problem``."""
-        (write,) = WRITES.keys() & document.keys()
-        return cls(
-            write=write,
-            content=document[write],
-            manager=as_text(document["manager"]),
+        (name,) = _WRITES.keys() & document.keys()
+        write = Step(
+            as_text(document["manager"]),
+            document[name],
+            _WRITES[name][0],
             force=document.get("force") is True,
             subresource=as_text(document.get("subresource")),
+        )
+        return cls(
+            write=write,
             time=step_time(index),
             crd=as_object(document["crd"]) if "crd" in document else None,
             result={name: document[name] for name in STEP_RESULTS & document.keys()},
@@ -116,8 +116,8 @@ def step_problem(document: JSON) -> str:
             return f"unknown member {name!r} of a step"
         if type(value) is not _MEMBERS[name]:
             return f"{name!r} of a step cannot be {type_name(value)}"
-    if len(WRITES.keys() & document.keys()) != 1:
-        return f"a step has one of {', '.join(WRITES)}"
+    if len(_WRITES.keys() & document.keys()) != 1:
+        return f"a step has one of {', '.join(_WRITES)}"
     if "manager" not in document:
         return "a step has a manager"
     return ""

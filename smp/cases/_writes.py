@@ -15,16 +15,6 @@ from smp.errors import SmpError
 from smp.schema.catalog import Catalog, kubernetes
 from smp.schema.model import Schema
 
-_VERBS: Final[dict[str, managed_fields.Verb]] = {
-    "apply": "apply",
-    "update": "update",
-    "merge_patch": "merge patch",
-    "strategic_merge_patch": "strategic merge patch",
-    "json_patch": "JSON patch",
-    "scale": "scale",
-}
-
-
 # The cases are recorded from this version.
 _KUBERNETES: Final = "1.36.3"
 
@@ -49,9 +39,8 @@ def results(case: SpecCase) -> JSONArray:
     for step in steps(case):
         if step.crd is not None:
             catalog = Catalog.from_crd(step.crd)
-        content = as_object(step.content)
-        named = content
-        if live is not None and step.write not in ("apply", "update"):
+        named = as_object(step.write.body)
+        if live is not None and step.write.verb not in ("apply", "update"):
             named = live
         schema = catalog.schema_of(named)
         if live is not None and live.get("apiVersion") != schema.api_version:
@@ -80,16 +69,9 @@ def _write(
     serving: managed_fields.Serving,
 ) -> JSONObject | None:
     """Return the object after a step. Raises SmpError where it fails."""
-    write = managed_fields.Step(
-        step.manager,
-        step.content,
-        _VERBS[step.write],
-        force=step.force,
-        subresource=step.subresource,
-    )
     now = datetime.fromisoformat(step.time)
     (state,) = managed_fields.simulate(
-        live, [write], schema, profile=profile, serving=serving, now=now
+        live, [step.write], schema, profile=profile, serving=serving, now=now
     ).states
     if state.error is not None:
         raise state.error
