@@ -19,32 +19,31 @@ from smp.errors import DocumentError
 SCHEMA_NAME: Final = "case.schema.json"
 SUFFIXES: Final = (".yaml", ".json")
 
-PATCH_OPERATIONS: Final = (
-    "two_way",
-    "two_way_result",
-    "three_way",
-    "result",
-    "composed",
-    "composed_result",
-    "conflicts",
-)
-APPLY_OPERATIONS: Final = (
-    "applied",
-    "applied_patch",
-    "kubectl_patch",
-    "unmet",
-    "causes",
-    "hazards",
-)
-SERVER_OPERATIONS: Final = ("client_side", "server_side")
-UNION_OPERATIONS: Final = ("normalized", "changes", "violations")
-# In the order in which they are run and reported; ``error`` may name each of them.
-OPERATIONS: Final = (
-    *PATCH_OPERATIONS,
-    *APPLY_OPERATIONS,
-    *SERVER_OPERATIONS,
-    *UNION_OPERATIONS,
-)
+# The operations, each with the types that its result may have, in the order in which
+# they are run and reported; ``error`` may name each of them.
+_PATCHES: Final[dict[str, tuple[type, ...]]] = {
+    "two_way": (dict,),
+    "two_way_result": (dict,),
+    "three_way": (dict,),
+    "result": (dict,),
+    "composed": (dict,),
+    "composed_result": (dict,),
+    "conflicts": (list,),
+}
+_APPLIES: Final[dict[str, tuple[type, ...]]] = {
+    "applied": (dict,),
+    "applied_patch": (dict,),
+    "kubectl_patch": (dict,),
+    "unmet": (list,),
+    "causes": (dict,),
+    "hazards": (list,),
+}
+_SERVERS: Final = {"client_side": (dict,), "server_side": (dict,)}
+_UNIONS: Final = {"normalized": (dict,), "changes": (list,), "violations": (list,)}
+_OPERATIONS: Final = {**_PATCHES, **_APPLIES, **_SERVERS, **_UNIONS}
+APPLY_OPERATIONS: Final = tuple(_APPLIES)
+SERVER_OPERATIONS: Final = tuple(_SERVERS)
+UNION_OPERATIONS: Final = tuple(_UNIONS)
 # Writes by several managers: each of the steps states its own result.
 STEPS: Final = "steps"
 
@@ -72,24 +71,7 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "old": _OBJECT_OR_NULL,
     "new": (dict,),
     # expectations
-    "two_way": (dict,),
-    "two_way_result": (dict,),
-    "three_way": (dict,),
-    "result": (dict,),
-    "composed": (dict,),
-    "composed_result": (dict,),
-    "conflicts": (list,),
-    "applied": (dict,),
-    "applied_patch": (dict,),
-    "kubectl_patch": (dict,),
-    "unmet": (list,),
-    "causes": (dict,),
-    "hazards": (list,),
-    "client_side": (dict,),
-    "server_side": (dict,),
-    "normalized": (dict,),
-    "changes": (list,),
-    "violations": (list,),
+    **_OPERATIONS,
     STEPS: (list,),
     "error": (dict,),
     # about the expectations
@@ -102,8 +84,8 @@ _KEYS: Final = {
     "options": frozenset(
         {"overwrite", "preconditions", "unknown_fields", "on_conflict", "ratchet"}
     ),
-    "error": frozenset(OPERATIONS),
-    "reference": frozenset(PATCH_OPERATIONS),
+    "error": frozenset(_OPERATIONS),
+    "reference": frozenset(_PATCHES),
 }
 # What a file states for its cases. A case names its schema by a kind or brings one.
 _DEFAULTS: Final = ("kubernetes", "profile")
@@ -222,7 +204,7 @@ def expectations(case: SpecCase) -> dict[str, Result]:
     """
     document, errors = case.document, case.object("error")
     expected: dict[str, Result] = {}
-    for name in OPERATIONS:
+    for name in _OPERATIONS:
         if name in document:
             expected[name] = document[name]
         elif name in errors:
