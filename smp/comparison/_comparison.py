@@ -7,27 +7,10 @@ from typing import Any, Final
 
 import msgspec
 
-from smp.comparison import _normalizers as normalizers
 from smp.paths import Path
 
 # What sets a difference aside that no normalizer does.
 RULE: Final = "rule"
-
-REASONS: Final = {
-    normalizers.DEFAULT: "a server fills it in",
-    normalizers.EMPTY: "a server does not tell an empty value from none",
-    normalizers.SERVER_FIELD: "only a stored object has it",
-    normalizers.STRING_DATA: "a server moves stringData into data",
-    normalizers.QUANTITY: "the same quantity",
-    normalizers.DURATION: "the same duration",
-    normalizers.TIME: "the same time",
-    normalizers.BASE64: "the same bytes",
-    normalizers.NUMBER: "the same number",
-    normalizers.INT_OR_STRING: "the same number, as an integer and as a text",
-    normalizers.LABEL_SELECTOR: "it selects the same labels",
-    normalizers.SET_ORDER: "the elements of a set have no order",
-    normalizers.LIST_ORDER: "a rule takes no notice of the order",
-}
 
 
 class Difference(msgspec.Struct, frozen=True):

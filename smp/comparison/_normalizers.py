@@ -42,23 +42,27 @@ LABEL_SELECTOR: Final = "label-selector"
 SET_ORDER: Final = "set-order"
 LIST_ORDER: Final = "list-order"
 
-# They are on wherever the type of a value asks for them. A rule switches them off, for
-# some paths or for all.
-ON: Final = (
-    DEFAULT,
-    EMPTY,
-    SERVER_FIELD,
-    STRING_DATA,
-    QUANTITY,
-    DURATION,
-    TIME,
-    BASE64,
-    NUMBER,
-    LABEL_SELECTOR,
-    SET_ORDER,
-)
+# What each takes two values for.
+REASONS: Final = {
+    DEFAULT: "a server fills it in",
+    EMPTY: "a server does not tell an empty value from none",
+    SERVER_FIELD: "only a stored object has it",
+    STRING_DATA: "a server moves stringData into data",
+    QUANTITY: "the same quantity",
+    DURATION: "the same duration",
+    TIME: "the same time",
+    BASE64: "the same bytes",
+    NUMBER: "the same number",
+    INT_OR_STRING: "the same number, as an integer and as a text",
+    LABEL_SELECTOR: "it selects the same labels",
+    SET_ORDER: "the elements of a set have no order",
+    LIST_ORDER: "a rule takes no notice of the order",
+}
 # What no type asks for: a server stores the values as they are, and tells them apart.
 OFF: Final = (INT_OR_STRING, LIST_ORDER)
+# They are on wherever the type of a value asks for them. A rule switches them off, for
+# some paths or for all.
+ON: Final = tuple(name for name in REASONS if name not in OFF)
 NORMALIZERS: Final = (*ON, *OFF)
 
 # What two values have in common that are equal; None: equal to nothing else.

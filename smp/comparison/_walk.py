@@ -43,13 +43,12 @@ from smp._values.values import (
 )
 from smp.comparison import _normalizers as normalizers
 from smp.comparison._comparison import (
-    REASONS,
     RULE,
     Difference,
     SetAside,
 )
 from smp.comparison._meanings import TypeNormalizer
-from smp.comparison._normalizers import key_of_value
+from smp.comparison._normalizers import REASONS, key_of_value
 from smp.comparison._reach import Reach
 from smp.comparison._rules import Rule
 from smp.paths import Path
