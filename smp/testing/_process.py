@@ -7,7 +7,7 @@ import pickle
 import subprocess
 import sys
 from threading import Lock
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from smp.server.settings import Settings
 from smp.testing._faults import KubernetesApiError
@@ -28,6 +28,9 @@ class ServerProcess:
             stdout=subprocess.PIPE,
             start_new_session=True,
         )
+        # There are both, as they are pipes.
+        self._operations = cast("IO[bytes]", self._process.stdin)
+        self._answers = cast("IO[bytes]", self._process.stdout)
         try:
             self.url: str = self._exchange(settings)
         except BaseException:
@@ -44,27 +47,20 @@ class ServerProcess:
     def stop(self) -> None:
         """End the process; a second time does nothing."""
         # The end of its input ends it; what it still answers is not read.
-        _open(self._process.stdin).close()
-        _open(self._process.stdout).close()
+        self._operations.close()
+        self._answers.close()
         self._process.wait()
 
     def _exchange(self, message: Any) -> Any:
         """Send a message and return the answer, or raise it."""
-        operations, answers = self._process.stdin, self._process.stdout
         with self._lock:
             try:
-                _open(operations).write(pickle.dumps(message))
-                _open(operations).flush()
+                self._operations.write(pickle.dumps(message))
+                self._operations.flush()
                 # From our own process.
-                error, value = pickle.load(_open(answers))  # noqa: S301
+                error, value = pickle.load(self._answers)  # noqa: S301
             except (OSError, EOFError, ValueError):  # ValueError: the pipe was closed
                 raise KubernetesApiError("the API server is not running") from None
         if error:
             raise error
         return value
-
-
-def _open(stream: IO[bytes] | None) -> IO[bytes]:
-    if stream is None:
-        raise KubernetesApiError("the API server is not running")
-    return stream
