@@ -203,9 +203,7 @@ def show_failures(manifests: Manifests, results: list[Any]) -> bool:
     for index, result in enumerate(results):
         if result.error is None:
             continue
-        entry = None
-        if index < len(manifests.entries):
-            entry = manifests.entries[index]
+        entry = manifests.entries[index] if index < len(manifests.entries) else None
         label = identity_of(result.item.object).label
         problems.append(CommandFailure(result.error, entry, label))
     for problem in problems:

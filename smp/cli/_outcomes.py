@@ -104,9 +104,9 @@ class ObjectOperation(msgspec.Struct, frozen=True):
             msgspec.structs.replace(asked, whole=True, defaulted=True),
         )
         kept = drop_status(created.object, new, lenient)
-        is_kept = kept is created.object
-        unmet = () if is_kept else (ApplyWarning(UNMET, Path(("status",)), _UNMET),)
         after, found, _ = self._receive(kept, None, created.violations)
+        if kept is not created.object:
+            found.append(ApplyWarning(UNMET, Path(("status",)), _UNMET))
         return ObjectOutcome(
             identity=self.entry.identity,
             place=self.entry.place,
@@ -115,7 +115,7 @@ class ObjectOperation(msgspec.Struct, frozen=True):
             type_=lenient.type,
             patch=new,
             notes=tuple(change_notes((*chosen.changes, *created.changes), settings)),
-            warned=sort_by_path((*chosen.warnings, *created.warnings, *found, *unmet)),
+            warned=sort_by_path((*chosen.warnings, *created.warnings, *found)),
             configuration=new,
         )
 

@@ -106,10 +106,8 @@ def _begin_attempt(
     operation: ObjectOperation, new: Object, before: JSONObject | None, path: str
 ) -> _Attempt:
     settings = operation.settings
-    manager, force = (
-        settings.field_manager or _DEFAULT_MANAGER,
-        settings.force_conflicts,
-    )
+    manager = settings.field_manager or _DEFAULT_MANAGER
+    force = settings.force_conflicts
     return _Attempt(
         new=new,
         before=before,

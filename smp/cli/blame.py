@@ -227,20 +227,16 @@ def _pad(cells: Sequence[str], widths: Sequence[int]) -> str:
     return _BETWEEN.join([cell.ljust(width) for cell, width in columns if width])
 
 
-def _cells(value: BlamedValue) -> list[tuple[str, str, str, str]]:
+def _cells(value: BlamedValue) -> list[tuple[str, ...]]:
     if value.owners:
         return [_owner_cells(owner) for owner in value.owners]
     is_unowned = value.ownership is Ownership.NONE
     return [(_NO_MANAGER if is_unowned else "", "", "", "")]
 
 
-def _owner_cells(owner: Owner) -> tuple[str, str, str, str]:
-    return (
-        printable(owner.manager),
-        printable(owner.operation),
-        printable(owner.subresource),
-        printable(owner.time),
-    )
+def _owner_cells(owner: Owner) -> tuple[str, ...]:
+    facts = (owner.manager, owner.operation, owner.subresource, owner.time)
+    return tuple(map(printable, facts))
 
 
 def report_lines(outcome: BlameOutcome) -> Iterator[Line]:
