@@ -253,11 +253,8 @@ def show_unified(outcome: ObjectOutcome) -> Iterator[Line]:
     after = _NO_FILE if outcome.removes else label
     yield [(f"--- {before}", "bold")]
     yield [(f"+++ {after}", "bold")]
-    before_lines, after_lines = (
-        _object_lines(outcome.before),
-        _object_lines(outcome.judged),
-    )
-    for line in _unify(before_lines, after_lines, _CONTEXT_OF_OBJECT):
+    old, new = _object_lines(outcome.before), _object_lines(outcome.judged)
+    for line in _unify(old, new, _CONTEXT_OF_OBJECT):
         yield [(line, _STYLES.get(line[0], ""))]
 
 

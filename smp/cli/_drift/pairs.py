@@ -21,6 +21,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from struct import Struct
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -47,7 +48,7 @@ _SHARE: Final = 1 << 20
 _OVERHEAD: Final = 200
 _PREFIX: Final = "smp-drift-"
 # The number of a block, and its size as it is written and as it is.
-_HEADER: Final = 3 * 8
+_HEADER: Final = Struct(">3Q")
 _AMBIGUOUS: Final = "several objects match without a namespace; set metadata.namespace"
 _REPEATED: Final = "the same object comes again; the last one counts"
 
@@ -244,8 +245,7 @@ class Parts:
             data = _encode(records)
             packed = pa.compress(data, codec="zstd", asbytes=True)
             with open(os.path.join(self._folder, f"{part:03}"), "ab") as file:  # noqa: PTH118, PTH123  # without pathlib
-                head = (self.number, len(packed), len(data))
-                file.write(b"".join(each.to_bytes(8, "big") for each in head))
+                file.write(_HEADER.pack(self.number, len(packed), len(data)))
                 file.write(packed)
             records.clear()
         self._size = 0
@@ -290,11 +290,8 @@ def _blocks_of(files: Iterable[str]) -> list[_Block]:
     found: list[_Block] = []
     for name in files:
         with open(name, "rb") as file:  # noqa: PTH123  # without pathlib
-            while header := file.read(_HEADER):
-                number, packed, size = (
-                    int.from_bytes(header[start : start + 8], "big")
-                    for start in range(0, _HEADER, 8)
-                )
+            while header := file.read(_HEADER.size):
+                number, packed, size = _HEADER.unpack(header)
                 found.append(_Block(number, name, file.tell(), packed, size))
                 file.seek(packed, os.SEEK_CUR)
     # What one process wrote of one number is in its order.
