@@ -117,16 +117,16 @@ def _mask(
     )
 
 
-class ProgressLine:
+class ProgressLine(StatusLine):
     """What is done, on standard output as it is done, and how far it is.
 
     How far it is, is shown on a terminal only.
     """
 
     def __init__(self, line_of: Callable[[Any], str] | None) -> None:
+        super().__init__()
         # Reports are printed at the end, and have no lines.
         self._line_of = line_of
-        self._status = StatusLine()
         self._total = ""
 
     def __call__(self, progress: Progress) -> None:
@@ -140,7 +140,7 @@ class ProgressLine:
         self._total = f"{progress.done} of {progress.total} objects"
         if progress.done < progress.total:
             what = "" if progress.result is not None else f": {progress.what}"
-            self._status.show(f"smp: {self._total}{what}")
+            self.show(f"smp: {self._total}{what}")
 
     def interrupted(self) -> None:
         """Say what is known where an interrupt ends the run."""
@@ -148,10 +148,6 @@ class ProgressLine:
         # A request may be on its way.
         known = f"{self._total} are done" if self._total else "nothing is done"
         report(f"smp: interrupted: {known}; what was sent last may be done as well")
-
-    def clear(self) -> None:
-        """Remove how far it is, so that other lines can be printed."""
-        self._status.clear()
 
 
 def apply_line(applied: Applied, *, suffix: str, only_name: bool) -> str:

@@ -209,6 +209,7 @@ class Schemas:
         for path in settings.openapi:
             catalog = catalog.merged(_from_openapi(inputs, path, sources))
         self._definitions = Definitions()
+        self.with_defaults = self._definitions.with_defaults
         documents: list[Document] = []
         for path in settings.crd:
             data = inputs.compiled(path)
@@ -241,10 +242,6 @@ class Schemas:
         }
         self._catalog_with_inputs: Catalog | None = None
         self._unchecked: dict[str, str] = {}
-
-    def with_defaults(self, obj: JSONObject) -> JSONObject:
-        """Return an object with what a server fills in for a kind of a definition."""
-        return self._definitions.with_defaults(obj)
 
     def path_of(self, obj: JSONObject) -> str:
         """Return the path of an object on a server.

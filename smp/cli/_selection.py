@@ -10,7 +10,7 @@ from smp._values.label_selectors import SelectorError, parse_label_selector
 from smp._values.values import JSON, JSONObject
 from smp.cli._errors import CommandFailure, UsageError
 from smp.cli._inputs import Inputs
-from smp.cli._objects import Entry, Listing, Object, numbered
+from smp.cli._objects import Entry, Listing, numbered
 from smp.cli._options import CommandSettings, Schemas, Sources
 from smp.errors import ObjectError, SchemaError
 from smp.schema.resource_names import (
@@ -48,7 +48,8 @@ class Selection:
     ) -> None:
         self._inputs = inputs
         self._namespace = settings.namespace
-        self._has_labels = select_by(settings.selector)
+        # Tells whether the labels of an object are selected.
+        self.has_labels = select_by(settings.selector)
         self._selects_by_name = settings.selects_by_name
         self._kinds: set[GroupKind] | None = None
         self._cluster_wide: set[GroupKind] = set()
@@ -125,10 +126,6 @@ class Selection:
                 if not self._is_elsewhere(entry)
             )
         )
-
-    def has_labels(self, obj: Object) -> bool:
-        """Tell whether the labels of an object are selected."""
-        return self._has_labels(obj.value)
 
     def _of_kinds(self, entries: Iterable[Entry]) -> Iterable[Entry]:
         kinds = self._kinds

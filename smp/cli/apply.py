@@ -289,7 +289,7 @@ class ApplyCommand(msgspec.Struct, frozen=True):
         """Apply as kubectl does; ``shows`` tells which causes are wanted."""
         row = row.in_namespace_of(row.partners[0])
         new, live, last = load_row(row, self.inputs)
-        if not self.selection.has_labels(new):
+        if not self.selection.has_labels(new.value):
             return None
         with concerning(new.document, new.label):
             schema, note = self.selection.schemas.of_any(new.value)
@@ -336,7 +336,7 @@ class ApplyCommand(msgspec.Struct, frozen=True):
 
         row = row.in_namespace_of(row.partners[0])
         new, live, _ = load_row(row, self.inputs)
-        if not self.selection.has_labels(new):
+        if not self.selection.has_labels(new.value):
             return None
         with concerning(new.document, new.label):
             schema, note = self.selection.schemas.of_any(new.value, _WITHOUT_SCHEMA)

@@ -393,7 +393,7 @@ def _outcome(
     settings: BlameSettings,
 ) -> BlameOutcome | None:
     loaded = inputs.load(row.entry)
-    if not selection.has_labels(loaded):
+    if not selection.has_labels(loaded.value):
         return None
     masks = settings.masks({"live": loaded.value})
     with concerning(loaded.document, loaded.label):

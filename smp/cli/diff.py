@@ -280,7 +280,7 @@ class DiffOperation(msgspec.Struct, frozen=True):
         if self.settings.is_three_way:
             row = row.in_namespace_of(row.partners[1])
         obj, original, live = load_row(row, self.inputs)
-        if not self.selection.has_labels(obj):
+        if not self.selection.has_labels(obj.value):
             return None
         states = Versions(
             original.value if original else None,
@@ -307,7 +307,7 @@ class DiffOperation(msgspec.Struct, frozen=True):
 
     def _remove(self, row: ObjectRow) -> ObjectOutcome | None:
         obj = self.inputs.load(row.entry)
-        if not self.selection.has_labels(obj):
+        if not self.selection.has_labels(obj.value):
             return None
         masks = self.settings.masks({"original": obj.value})
         with concerning(obj.document, obj.label):
