@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from smp._values.api_objects import annotations_of
+from smp._values.api_objects import annotations_of, set_metadata
 from smp._values.values import JSONObject, as_object, as_text, same
 
 DAEMON_SETS: Final = ("apps", "daemonsets")
@@ -34,9 +34,7 @@ def count_templates(old: JSONObject | None, new: JSONObject) -> JSONObject:
     annotations = annotations_of(new)
     if annotations.get(_COUNT) == str(count):
         return new
-    metadata = as_object(new.get("metadata"))
-    annotations = {**annotations, _COUNT: str(count)}
-    return {**new, "metadata": {**metadata, "annotations": annotations}}
+    return set_metadata(new, annotations={**annotations, _COUNT: str(count)})
 
 
 def _template(obj: JSONObject) -> JSONObject:

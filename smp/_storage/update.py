@@ -42,6 +42,7 @@ from smp._storage.typed_storage import (
     stored,
 )
 from smp._storage.workloads import find_unmade
+from smp._values.api_objects import metadata_of, set_metadata
 from smp._values.values import (
     ABSENT,
     JSON,
@@ -439,9 +440,8 @@ def default_request(
     isResetManagedFields).
     """
     typed = as_stored(obj, old, schema, profile=profile)
-    if as_object(obj.get("metadata")).get("managedFields") == []:
-        metadata = as_object(typed.get("metadata"))
-        return {**typed, "metadata": {**metadata, "managedFields": []}}
+    if metadata_of(obj).get("managedFields") == []:
+        return set_metadata(typed, managedFields=[])
     return typed
 
 

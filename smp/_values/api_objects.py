@@ -54,3 +54,13 @@ def metadata_of(obj: JSONObject) -> JSONObject:
 def set_metadata(obj: JSONObject, **fields: JSON | Absent) -> JSONObject:
     """Return an object with these fields of its metadata; ABSENT removes a field."""
     return {**obj, "metadata": drop_absent({**metadata_of(obj), **fields})}
+
+
+def keep_names(obj: JSONObject) -> JSONObject:
+    """Return nothing but the apiVersion, kind, name and namespace of an object."""
+    metadata = metadata_of(obj)
+    kinds = ("apiVersion", "kind")
+    named: JSONObject = {name: obj[name] for name in kinds if name in obj}
+    names = ("name", "namespace")
+    kept: JSONObject = {name: metadata[name] for name in names if name in metadata}
+    return {**named, "metadata": kept}

@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from smp._values import codec
+from smp._values.api_objects import annotations_of, set_metadata
 from smp._values.plain import (
     as_plain_object,
     over_json,
@@ -104,10 +105,9 @@ def with_last_applied(modified: Mapping[str, Any]) -> dict[str, Any]:
     require_stack(modified)
     # The annotation is text, so all of the configuration has to be JSON.
     bare = drop_last_applied(as_plain_object("modified", modified))
-    metadata = as_object(bare["metadata"])
-    annotations = as_object(metadata["annotations"])
-    applied: JSONObject = {**annotations, LAST_APPLIED: configuration_text(bare)}
-    return {**bare, "metadata": {**metadata, "annotations": applied}}
+    text = configuration_text(bare)
+    applied: JSONObject = {**annotations_of(bare), LAST_APPLIED: text}
+    return set_metadata(bare, annotations=applied)
 
 
 def drop_last_applied(modified: dict[str, Any]) -> dict[str, Any]:
@@ -115,14 +115,13 @@ def drop_last_applied(modified: dict[str, Any]) -> dict[str, Any]:
 
     It is what the annotation has (Go: GetModifiedConfiguration).
     """
-    metadata = as_object(modified.get("metadata"))
     # Go: unstructured.NestedNullCoercingStringMap.
     annotations: JSONObject = {
         name: "" if value is None else value
-        for name, value in as_object(metadata.get("annotations")).items()
+        for name, value in annotations_of(modified).items()
         if name != LAST_APPLIED
     }
-    return {**modified, "metadata": {**metadata, "annotations": annotations}}
+    return set_metadata(modified, annotations=annotations)
 
 
 def _add_go_doubles(value: JSON) -> object:

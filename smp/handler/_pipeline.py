@@ -25,7 +25,7 @@ from smp._storage.update import (
     normalize_before_defaults,
     normalize_update,
 )
-from smp._values.api_objects import metadata_of
+from smp._values.api_objects import metadata_of, set_metadata
 from smp._values.last_applied import last_applied_configuration
 from smp._values.plain import as_plain_object
 from smp._values.sharing import share_object
@@ -314,11 +314,8 @@ def _prepare(draft: Draft, new: JSONObject, options: Options) -> JSONObject:
     if not draft.is_apply:
         return prepared
     # Go: ResetObjectMetaForStatus keeps the managedFields of the new object.
-    metadata = {**metadata_of(prepared)}
-    metadata.pop("managedFields", None)
-    if "managedFields" in metadata_of(new):
-        metadata["managedFields"] = metadata_of(new)["managedFields"]
-    return {**prepared, "metadata": metadata}
+    entries = metadata_of(new).get("managedFields", ABSENT)
+    return set_metadata(prepared, managedFields=entries)
 
 
 def _note(

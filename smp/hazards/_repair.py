@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from smp._values.api_objects import metadata_of, set_metadata
 from smp._values.values import ABSENT, JSONObject, as_list, as_object, same, show
 from smp.errors import ApplyWarning, SmpError
 from smp.hazards._changes import second_key
@@ -212,8 +213,7 @@ class Repair:
             problem = _REMOVED if is_removed else _UNGUARDED
             self.warnings.append(ApplyWarning("unguarded", _VERSION, problem))
             return patch
-        metadata = as_object(patch.get("metadata"))
         # The manifest may ask for a version itself.
-        if "resourceVersion" in metadata:
+        if "resourceVersion" in metadata_of(patch):
             return patch
-        return {**patch, "metadata": {**metadata, "resourceVersion": version}}
+        return set_metadata(patch, resourceVersion=version)

@@ -16,36 +16,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
+from smp._values.api_objects import drop_managed_fields
 from smp._values.plain import over_json, require_object
-from smp._values.values import JSON, as_object, require_known
+from smp._values.values import JSON, require_known
 from smp.errors import SmpError
 from smp.managed_fields._elements import field_element
 from smp.managed_fields._entries import Owner, readable_owners
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._list_places import Place, Sets, places_of
+from smp.managed_fields._ownership import NEVER_OWNED
 from smp.paths import Path
-
-# What a server keeps no owners of. Go: managedfields, internal.stripSet.
-_UNTRACKED: Final = frozenset(
-    {
-        "apiVersion",
-        "kind",
-        "metadata",
-        "metadata.clusterName",
-        "metadata.creationTimestamp",
-        "metadata.generation",
-        "metadata.managedFields",
-        "metadata.name",
-        "metadata.namespace",
-        "metadata.resourceVersion",
-        "metadata.selfLink",
-        "metadata.uid",
-    }
-)
 
 
 class Ownership(Enum):
@@ -105,10 +89,8 @@ def blame(obj: Mapping[str, Any], *, show_managed_fields: bool = False) -> Blame
     """
     obj = require_object("obj", obj)
     owners, problems = readable_owners(obj)
-    metadata = as_object(obj.get("metadata"))
-    if "managedFields" in metadata and not show_managed_fields:
-        kept = {name: metadata[name] for name in metadata if name != "managedFields"}
-        obj = {**obj, "metadata": kept}
+    if not show_managed_fields:
+        obj = drop_managed_fields(obj)
     walk = _Walk()
     walk.below(Path(), obj, [(owner, owner.fields) for owner in owners], ())
     return Blame(obj, tuple(walk.values), tuple(walk.absent), owners, problems)
@@ -195,7 +177,7 @@ class _Walk:
             blamed = BlamedValue(path, value, Ownership.WHOLE, whole)
         elif owning.below:
             blamed = BlamedValue(path, value, Ownership.INNER)
-        elif str(Path(path.steps[:2])) in _UNTRACKED:
+        elif NEVER_OWNED.has(Path(path.steps[:2])):
             blamed = BlamedValue(path, value, Ownership.UNTRACKED)
         else:
             blamed = BlamedValue(path, value, Ownership.NONE)

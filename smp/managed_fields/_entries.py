@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from smp._values.api_objects import drop_managed_fields
+from smp._values.api_objects import drop_managed_fields, set_metadata
 from smp._values.times import read_time, timestamp
 from smp._values.values import JSON, JSONArray, JSONObject, as_list, as_object, as_text
 from smp.errors import ObjectError, SmpError
@@ -217,8 +217,7 @@ def add_entries(obj: JSONObject, entries: JSONArray) -> JSONObject:
     """Return an object with these entries; without managedFields if there are none."""
     if not entries:
         return drop_managed_fields(obj)
-    metadata = as_object(obj.get("metadata"))
-    return {**obj, "metadata": {**metadata, "managedFields": entries}}
+    return set_metadata(obj, managedFields=entries)
 
 
 def readable_owners(

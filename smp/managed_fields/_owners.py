@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from smp._values.api_objects import keep_names, metadata_of, set_metadata
 from smp._values.plain import over_json, require_object, require_texts
 from smp._values.values import JSONArray, JSONObject, as_list, as_object, as_text
 from smp.managed_fields._entries import APPLY, Owner, readable_owners
@@ -85,16 +86,9 @@ def extract(
         if identity == (manager, APPLY, subresource):
             configuration = as_object(extracted(obj, schema, owner.fields.leaves()))
             break
-    identified: JSONObject = {}
-    for name in ("apiVersion", "kind"):
-        if name in obj:
-            identified[name] = obj[name]
-    metadata: JSONObject = {}
-    for name in ("name", "namespace"):
-        if name in as_object(obj.get("metadata")):
-            metadata[name] = as_object(obj["metadata"])[name]
-    metadata.update(as_object(configuration.get("metadata")))
-    return {**identified, **configuration, "metadata": metadata}
+    named = keep_names(obj)
+    metadata = {**metadata_of(named), **metadata_of(configuration)}
+    return {**named, **configuration, "metadata": metadata}
 
 
 @over_json("the object", "obj")
@@ -110,11 +104,10 @@ def rename(obj: Mapping[str, Any], old: str, new: str) -> dict[str, Any]:
     all_owners = owners(obj)
     if old == new or all(owner.manager != old for owner in all_owners):
         return obj
-    metadata = as_object(obj.get("metadata"))
     places: dict[tuple[str, str, str, str], int] = {}
     merged: list[FieldSet] = []
     entries: JSONArray = []
-    pairs = zip(all_owners, as_list(metadata.get("managedFields")), strict=True)
+    pairs = zip(all_owners, as_list(metadata_of(obj).get("managedFields")), strict=True)
     for owner, original in pairs:
         manager = new if owner.manager == old else owner.manager
         identity = (manager, owner.operation, owner.api_version, owner.subresource)
@@ -134,4 +127,4 @@ def rename(obj: Mapping[str, Any], old: str, new: str) -> dict[str, Any]:
         if as_text(former.get("time")) < owner.time:
             joined["time"] = owner.time
         entries[place] = joined
-    return {**obj, "metadata": {**metadata, "managedFields": entries}}
+    return set_metadata(obj, managedFields=entries)

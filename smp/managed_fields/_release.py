@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from smp._values.api_objects import keep_names
 from smp._values.plain import over_json, require_object
-from smp._values.values import JSONObject, as_object
+from smp._values.values import JSONObject
 from smp.managed_fields._entries import APPLY, ManagedFields
 from smp.managed_fields._scale import SCALE, SCALE_SCHEMA
 from smp.managed_fields._server_side import server_side_apply
 from smp.managed_fields._versions import SERVING, Serving
 from smp.schema.model import Schema
-
-_NAMES = ("name", "namespace")
 
 
 @over_json("the object", "obj")
@@ -45,7 +44,7 @@ def release(
         if owner.operation == APPLY:
             released = server_side_apply(
                 released,
-                _keep_names(released, owner.subresource),
+                _make_empty_configuration(released, owner.subresource),
                 schema,
                 manager=manager,
                 force=True,
@@ -66,14 +65,10 @@ def release(
     return managed.written_to(released)
 
 
-def _keep_names(obj: JSONObject, subresource: str) -> JSONObject:
+def _make_empty_configuration(obj: JSONObject, subresource: str) -> JSONObject:
     """Return a configuration that applies nothing to the object."""
-    metadata = as_object(obj.get("metadata"))
-    names: JSONObject = {name: metadata[name] for name in _NAMES if name in metadata}
+    named = keep_names(obj)
     if subresource == SCALE:
         api_version, kind = SCALE_SCHEMA.api_version, SCALE_SCHEMA.kind
-        return {"apiVersion": api_version, "kind": kind, "metadata": names}
-    kinds: JSONObject = {
-        name: obj[name] for name in ("apiVersion", "kind") if name in obj
-    }
-    return {**kinds, "metadata": names}
+        named = {**named, "apiVersion": api_version, "kind": kind}
+    return named

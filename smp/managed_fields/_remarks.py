@@ -24,7 +24,7 @@ import msgspec
 from smp import json_patch, merge_patch
 from smp._storage.immutable import find_changed_immutable_fields
 from smp._storage.update import UpdateRequest, normalize_update
-from smp._values.api_objects import drop_managed_fields
+from smp._values.api_objects import drop_managed_fields, set_metadata
 from smp._values.findings import Finding, Origin, Severity
 from smp._values.values import JSON, JSONObject, as_object, as_text, same
 from smp.errors import SmpError
@@ -287,8 +287,7 @@ def _remedies(
         return
     version = as_object(live.get("metadata")).get("resourceVersion")
     if version is not None:
-        metadata = {**as_object(patch.get("metadata")), "resourceVersion": version}
-        patch = {**patch, "metadata": metadata}
+        patch = set_metadata(patch, resourceVersion=version)
     # The manager then owns by an update what it applies, so this comes last.
     yield Remedy("patch", manager, patch, chosen, manager)
     yield Remedy("patch", manager, patch, chosen, manager, force=True)

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
+from smp._values.api_objects import metadata_of, set_metadata
 from smp._values.values import ABSENT, JSON, Absent, JSONObject, as_object
 from smp.errors import bounded
 from smp.managed_fields._field_set import EMPTY, FieldSet
@@ -172,9 +173,8 @@ def add_system_metadata(new: JSONObject, old: JSONObject) -> JSONObject:
     Clients write ``creationTimestamp: null`` and ``uid: ""`` (Go: rest.BeforeUpdate,
     validation.ValidateObjectMetaAccessorUpdate).
     """
-    metadata = as_object(new.get("metadata"))
-    before = as_object(old.get("metadata"))
-    restored: JSONObject = {}
+    metadata, before = metadata_of(new), metadata_of(old)
+    restored: dict[str, JSON | Absent] = {}
     for name, value in before.items():
         # The resourceVersion 0 is no version.
         absent = name in _SYSTEM_METADATA and metadata.get(name) in (None, "", "0")
@@ -182,7 +182,5 @@ def add_system_metadata(new: JSONObject, old: JSONObject) -> JSONObject:
             restored[name] = value
     if "namespace" in metadata and "uid" in before and "namespace" not in before:
         # The object of a kind without namespaces (Go: rest.BeforeUpdate).
-        metadata = {each: metadata[each] for each in metadata if each != "namespace"}
-    elif not restored:
-        return new
-    return {**new, "metadata": {**metadata, **restored}}
+        restored["namespace"] = ABSENT
+    return set_metadata(new, **restored) if restored else new

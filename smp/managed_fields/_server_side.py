@@ -46,7 +46,12 @@ from smp._storage.update import (
     normalize_update,
     put_at_rest,
 )
-from smp._values.api_objects import drop_managed_fields
+from smp._values.api_objects import (
+    annotations_of,
+    drop_managed_fields,
+    metadata_of,
+    set_metadata,
+)
 from smp._values.last_applied import (
     LAST_APPLIED,
     configuration_text,
@@ -59,7 +64,7 @@ from smp._values.plain import (
     require_object_or_none,
     require_texts,
 )
-from smp._values.values import JSONObject, as_object, as_text, same
+from smp._values.values import ABSENT, JSONObject, as_object, as_text, same
 from smp.errors import ApplyWarning, ObjectError, SmpError, UnionError
 from smp.managed_fields._apply import ConfigurationMerge
 from smp.managed_fields._compare import compare
@@ -625,13 +630,11 @@ def _add_last_applied(new: JSONObject, applied: JSONObject) -> JSONObject:
 
     Go: lastAppliedUpdater.
     """
-    metadata = as_object(new.get("metadata"))
-    annotations = as_object(metadata.get("annotations"))
+    annotations = annotations_of(new)
     if not as_text(annotations.get(LAST_APPLIED)):
         return new
     configuration = applied
-    applied_metadata = as_object(applied.get("metadata"))
-    applied_annotations = applied_metadata.get("annotations")
+    applied_annotations = metadata_of(applied).get("annotations", ABSENT)
     if isinstance(applied_annotations, dict):
         # The configuration in the annotation has no such annotation itself, and the
         # annotations are texts (Go: GetAnnotations).
@@ -639,18 +642,12 @@ def _add_last_applied(new: JSONObject, applied: JSONObject) -> JSONObject:
         for name, value in applied_annotations.items():
             if name != LAST_APPLIED:
                 rest[name] = "" if value is None else value
-        applied_metadata = {**applied_metadata, "annotations": rest}
-        configuration = {**applied, "metadata": applied_metadata}
-    elif "annotations" in applied_metadata:
-        applied_metadata = {**applied_metadata}
-        del applied_metadata["annotations"]
-        configuration = {**applied, "metadata": applied_metadata}
+        configuration = set_metadata(applied, annotations=rest)
+    elif applied_annotations is not ABSENT:
+        configuration = set_metadata(applied, annotations=ABSENT)
     annotations = {**annotations, LAST_APPLIED: configuration_text(configuration)}
     if annotations_size(annotations) > MAX_ANNOTATIONS:
         # Go: SetLastApplied. An object with longer annotations could not be stored.
         del annotations[LAST_APPLIED]
-    metadata = {**metadata, "annotations": annotations}
-    if not annotations:
-        # An empty map is not stored.
-        del metadata["annotations"]
-    return {**new, "metadata": metadata}
+    # An empty map is not stored.
+    return set_metadata(new, annotations=annotations or ABSENT)

@@ -18,7 +18,13 @@ from msgspec.structs import replace
 from smp import _strategic as strategic
 from smp import json_patch, merge_patch
 from smp._storage.typed_storage import form_in
-from smp._values.api_objects import drop_managed_fields
+from smp._values.api_objects import (
+    annotations_of,
+    drop_managed_fields,
+    keep_names,
+    metadata_of,
+    set_metadata,
+)
 from smp._values.last_applied import (
     LAST_APPLIED,
     last_applied_configuration,
@@ -30,7 +36,7 @@ from smp._values.plain import (
     plain,
     require_object_or_none,
 )
-from smp._values.values import Absent, JSONObject, as_object, type_name
+from smp._values.values import ABSENT, Absent, JSONObject, as_object, type_name
 from smp.errors import ApplyWarning, ObjectError, SmpError
 from smp.managed_fields._compare import compare
 from smp.managed_fields._conflicts import ApplyConflictError
@@ -311,16 +317,14 @@ class _Run(msgspec.Struct, frozen=True):
         if step.verb == "JSON patch":
             # A stored object has all of these: an operation may remove them, which
             # changes nothing.
-            metadata: JSONObject = dict.fromkeys(_ALWAYS_STORED)
-            document = {**old, "metadata": {**metadata, **_metadata(old)}}
+            lacking = [name for name in _ALWAYS_STORED if name not in metadata_of(old)]
+            document = set_metadata(old, **dict.fromkeys(lacking))
             patched = as_plain_object(
                 "the new object", json_patch.apply_as_server(document, step.body)
             )
-            left = _metadata(patched)
-            for name in _ALWAYS_STORED:
-                if name in left and left[name] is None:
-                    left = {each: left[each] for each in left if each != name}
-            return {**patched, "metadata": left}
+            left = metadata_of(patched)
+            removed = [name for name in _ALWAYS_STORED if left.get(name) is None]
+            return set_metadata(patched, **dict.fromkeys(removed, ABSENT))
         patch = as_plain_object("the body", step.body)
         # A server writes what is patched into the type that is stored.
         kept: JSONObject = {
@@ -338,25 +342,16 @@ class _Run(msgspec.Struct, frozen=True):
         """
         first = self._apply(current, step, now)
         found = _prepare_existing(first.object)
-        annotations = as_object(_metadata(found).get("annotations"))
-        if LAST_APPLIED not in annotations:
+        if LAST_APPLIED not in annotations_of(found):
             return first
         if step.manager == "kubectl" and not owners_of_fields(
             found, _ANNOTATION, operation=APPLY
         ):
             # The annotation would go with the fields of client-side apply.
             kept = extracted(found, self.schema, _ANNOTATION)
-            metadata = _metadata(found)
-            names: JSONObject = {}
-            for name in ("name", "namespace"):
-                if name in metadata:
-                    names[name] = metadata[name]
-            annotation: JSONObject = {
-                "apiVersion": found.get("apiVersion"),
-                "kind": found.get("kind"),
-                "metadata": {**names, **as_object(as_object(kept).get("metadata"))},
-            }
-            saving = Step(_ANNOTATION_MANAGER, annotation)
+            annotation = metadata_of(as_object(kept))
+            body = set_metadata(keep_names(found), **annotation)
+            saving = Step(_ANNOTATION_MANAGER, body)
             found = _prepare_existing(self._apply(found, saving, now).object)
         managers = owners_of_fields(found, _ANNOTATION, operation=UPDATE)
         upgraded = upgrade(
@@ -368,10 +363,6 @@ class _Run(msgspec.Struct, frozen=True):
             return State(step, found, found is not current, first.warnings)
         last = self._apply(upgraded, step, now)
         return State(step, last.object, changed=True, warnings=first.warnings)
-
-
-def _metadata(obj: JSONObject) -> JSONObject:
-    return as_object(obj.get("metadata"))
 
 
 def _prepare_existing(obj: JSONObject | None) -> JSONObject:

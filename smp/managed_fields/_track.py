@@ -12,7 +12,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from smp._storage.typed_storage import is_typed, stored
-from smp._values.api_objects import drop_managed_fields
+from smp._values.api_objects import drop_managed_fields, metadata_of, set_metadata
 from smp._values.plain import (
     over_json,
     require_object,
@@ -92,8 +92,7 @@ def track(
         before = as_object(as_object(old).get("metadata")).get("managedFields")
         if before is None or not serving.keeps_untracked:
             return drop_managed_fields(new)
-        metadata = as_object(new.get("metadata"))
-        return {**new, "metadata": {**metadata, "managedFields": before}}
+        return set_metadata(new, managedFields=before)
     tracked = managed.written_to(new)
     # The entries of a scale are compared as such: there are no times to be kept.
     if old is None or subresource == SCALE:
@@ -229,9 +228,8 @@ def with_former_times(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[st
 
 
 def _drop_times(obj: JSONObject) -> JSONObject:
-    metadata = as_object(obj.get("metadata"))
     entries: JSONArray = [
         {**as_object(entry), "time": None}
-        for entry in as_list(metadata.get("managedFields"))
+        for entry in as_list(metadata_of(obj).get("managedFields"))
     ]
-    return {**obj, "metadata": {**metadata, "managedFields": entries}}
+    return set_metadata(obj, managedFields=entries)

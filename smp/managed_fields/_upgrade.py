@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from smp._values.api_objects import metadata_of, set_metadata
 from smp._values.plain import over_json, require_object, require_texts
 from smp._values.values import JSONArray, as_list, as_object, as_text
 from smp.managed_fields._entries import (
@@ -43,8 +44,7 @@ def upgrade(
         raise TypeError("from_managers is a collection of names, not one name")
     obj = require_object("obj", obj)
     require_texts(to_manager=to_manager)
-    metadata = as_object(obj.get("metadata"))
-    entries = as_list(metadata.get("managedFields"))
+    entries = as_list(metadata_of(obj).get("managedFields"))
     # The places of the entries of each of the managers.
     former: dict[str, list[int]] = {name: [] for name in sorted(set(from_managers))}
     targets: list[int] = []
@@ -64,7 +64,7 @@ def upgrade(
     # Go: upgradedManagedFields.
     target = targets[0] if targets else places[0][0]
     upgraded = _add_fields_of(entries, target, places, to_manager)
-    return {**obj, "metadata": {**metadata, "managedFields": upgraded}}
+    return set_metadata(obj, managedFields=upgraded)
 
 
 def upgrade_patch(

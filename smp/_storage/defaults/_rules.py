@@ -11,6 +11,7 @@ from binascii import b2a_base64
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
+from smp._values.api_objects import metadata_of, set_metadata
 from smp._values.quantities import sum_containers
 from smp._values.values import JSON, JSONObject, as_list, as_object, as_text, same
 
@@ -253,8 +254,7 @@ def namespace_name_label(namespace: JSONObject) -> JSONObject:
     labels = as_object(metadata.get("labels"))
     if as_text(labels.get(_NAMESPACE_NAME)) == name:
         return namespace
-    labels = {**labels, _NAMESPACE_NAME: name}
-    return {**namespace, "metadata": {**metadata, "labels": labels}}
+    return set_metadata(namespace, labels={**labels, _NAMESPACE_NAME: name})
 
 
 def allocatable_from_capacity(status: JSONObject) -> JSONObject:
@@ -561,10 +561,9 @@ def _add_missing(obj: JSONObject, name: str, values: JSONObject) -> JSONObject:
 
 def _add_labels(obj: JSONObject, labels: JSONObject) -> JSONObject:
     """Return an object with labels, unless it has some."""
-    metadata = as_object(obj.get("metadata"))
-    if not labels or metadata.get("labels"):
+    if not labels or metadata_of(obj).get("labels"):
         return obj
-    return {**obj, "metadata": {**metadata, "labels": labels}}
+    return set_metadata(obj, labels=labels)
 
 
 def _change_at(obj: JSONObject, path: tuple[str, ...], change: Named) -> JSONObject:

@@ -17,6 +17,7 @@ from typing import Any, Final
 import msgspec
 
 import smp
+from smp._values.api_objects import metadata_of, set_metadata
 from smp._values.values import JSONObject, as_object, as_text
 from smp.cluster.plan.client_side import ApplyTarget
 from smp.cluster.plan.discovery import DiscoveredResource, Discovery
@@ -172,12 +173,10 @@ def labelled(item: Item, parent: Parent) -> Item:
 
     Raises ApplySetError where the label is there already (Go: ApplySet.AddLabels).
     """
-    metadata = as_object(item.object.get("metadata"))
-    labels = as_object(metadata.get("labels"))
+    labels = as_object(metadata_of(item.object).get("labels"))
     if PART_OF in labels:
         raise ApplySetError(f'ApplySet label "{PART_OF}" already set in input data')
-    labels = {**labels, PART_OF: parent.id}
-    obj = {**item.object, "metadata": {**metadata, "labels": labels}}
+    obj = set_metadata(item.object, labels={**labels, PART_OF: parent.id})
     return Item(obj, item.source)
 
 

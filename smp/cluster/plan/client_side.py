@@ -9,13 +9,14 @@ from typing import Final
 
 import msgspec
 
+from smp._values.api_objects import metadata_of, set_metadata
 from smp._values.last_applied import (
     LAST_APPLIED,
     drop_last_applied,
     last_applied_configuration,
     with_last_applied,
 )
-from smp._values.values import JSON, JSONObject, as_object, as_text, drop_nulls
+from smp._values.values import ABSENT, JSON, JSONObject, as_object, as_text, drop_nulls
 from smp.cluster.plan.discovery import DiscoveredResource
 from smp.cluster.plan.exchange import Plan, PlannedRequest, Response, pause
 from smp.cluster.plan.failures import ApiError, NotInTimeError
@@ -252,13 +253,9 @@ def _create_request(
 
 def _drop_resource_version(obj: JSONObject) -> JSONObject:
     """Return the object without its resourceVersion (Go: resource.Helper.Create)."""
-    metadata = as_object(obj.get("metadata"))
-    if "resourceVersion" not in metadata:
+    if "resourceVersion" not in metadata_of(obj):
         return obj
-    kept = {
-        name: value for name, value in metadata.items() if name != "resourceVersion"
-    }
-    return {**obj, "metadata": kept}
+    return set_metadata(obj, resourceVersion=ABSENT)
 
 
 def _replace(

@@ -6,8 +6,9 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from smp._values.api_objects import set_metadata
 from smp._values.last_applied import last_applied_configuration, with_last_applied
-from smp._values.values import JSON, JSONObject, as_object, as_text, type_name
+from smp._values.values import ABSENT, JSON, JSONObject, as_object, as_text, type_name
 from smp.cluster.plan.discovery import DiscoveredResource
 from smp.errors import QUOTE_BOOLEANS, ApplyWarning, ObjectError, SmpError
 from smp.explain import Cause, explain_apply
@@ -57,11 +58,8 @@ class Item(msgspec.Struct, frozen=True):
         """Return it in a namespace; in none where that is empty."""
         if self.namespace == namespace:
             return self
-        metadata = {**as_object(self.object.get("metadata"))}
-        metadata.pop("namespace", None)
-        if namespace:
-            metadata["namespace"] = namespace
-        return Item({**self.object, "metadata": metadata}, self.source)
+        obj = set_metadata(self.object, namespace=namespace or ABSENT)
+        return Item(obj, self.source)
 
 
 def require_identity(item: Item) -> None:

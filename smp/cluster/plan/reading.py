@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 
 from smp._values import codec
-from smp._values.values import JSON, JSONObject, as_object, as_text, same
+from smp._values.api_objects import set_metadata
+from smp._values.values import ABSENT, JSON, JSONObject, as_object, as_text, same
 from smp.cluster.plan.client_side import ApplyTarget, compute
 from smp.cluster.plan.exchange import Plan, PlannedRequest, pause
 from smp.cluster.plan.failures import ApiError
@@ -63,10 +64,8 @@ def _compare(obj: JSONObject | None) -> JSON:
     if obj is None:
         return None
     # Go: k8s.io/kubectl/pkg/cmd/diff omits managedFields; a dry run counts as well.
-    metadata = {**as_object(obj.get("metadata"))}
-    for counted in ("generation", "managedFields", "resourceVersion"):
-        metadata.pop(counted, None)
-    return {**obj, "metadata": metadata}
+    counted = ("generation", "managedFields", "resourceVersion")
+    return set_metadata(obj, **dict.fromkeys(counted, ABSENT))
 
 
 def difference(target: ApplyTarget, options: ApplyOptions) -> Plan[Difference]:
@@ -149,8 +148,7 @@ def _dry_run(
         path = "/metadata/resourceVersion"
         patch = [{"op": "test", "path": path, "value": version}, *patch]
     elif locked and isinstance(patch, dict):
-        metadata = {**as_object(patch.get("metadata")), "resourceVersion": version}
-        patch = {**patch, "metadata": metadata}
+        patch = set_metadata(patch, resourceVersion=version)
     headers = (("Accept", JSON_TYPE), ("Content-Type", found.media_type))
     request = PlannedRequest("PATCH", target.path, query, headers, body_of(patch))
     return request, found.result.hazards

@@ -16,8 +16,8 @@ import msgspec
 
 from smp import merge_patch
 from smp._values import codec
-from smp._values.api_objects import SERVER_METADATA
-from smp._values.values import JSON, JSONObject, as_list, as_object, same
+from smp._values.api_objects import SERVER_METADATA, metadata_of, set_metadata
+from smp._values.values import ABSENT, JSON, JSONObject, as_list, as_object, same
 from smp.cluster.plan.discovery import DiscoveredResource
 from smp.cluster.plan.exchange import PlannedRequest
 from smp.cluster.plan.failures import BrokenConnectionError
@@ -185,12 +185,9 @@ def create_request(
 
 
 def _drop_labels_of_jobs(obj: JSONObject) -> JSONObject:
-    metadata = {**as_object(obj.get("metadata"))}
-    labels = as_object(metadata.get("labels"))
-    metadata["labels"] = {
-        name: value for name, value in labels.items() if name not in _LABELS_OF_JOBS
-    }
-    return {**obj, "metadata": metadata}
+    labels = as_object(metadata_of(obj).get("labels"))
+    kept = {name: labels[name] for name in labels if name not in _LABELS_OF_JOBS}
+    return set_metadata(obj, labels=kept)
 
 
 def _restore(
@@ -200,11 +197,9 @@ def _restore(
     # RFC 7396: lists are replaced as a whole, so that no merge key matters.
     wanted = _put_back(applied, live)
     patch = as_object(merge_patch.diff(live, wanted))
-    metadata = {**as_object(patch.get("metadata"))}
     # A write of others between the check and this request is a conflict (409).
-    version = as_object(live.get("metadata")).get("resourceVersion")
-    metadata["resourceVersion"] = version
-    body: JSONObject = {**patch, "metadata": metadata}
+    version = metadata_of(live).get("resourceVersion")
+    body = set_metadata(patch, resourceVersion=version)
     return PlannedRequest(
         "PATCH",
         path,
@@ -247,22 +242,16 @@ def _put_back(applied: Applied, live: JSONObject) -> JSONObject:
 
 def _bare(obj: JSONObject) -> JSONObject:
     """Return an object without what a server sets: its metadata, and its status."""
-    metadata = {**as_object(obj.get("metadata"))}
-    for name in SERVER_METADATA:
-        metadata.pop(name, None)
-    bare = {**obj, "metadata": metadata}
+    bare = set_metadata(obj, **dict.fromkeys(SERVER_METADATA, ABSENT))
     bare.pop("status", None)
     return bare
 
 
 def _add_server_fields(former: JSONObject, live: JSONObject) -> JSONObject:
     """Return a former object with what the server has set in the live one."""
-    metadata = {**as_object(former.get("metadata"))}
-    live_metadata = as_object(live.get("metadata"))
-    for name in SERVER_METADATA:
-        if name in live_metadata:
-            metadata[name] = live_metadata[name]
-    merged: JSONObject = {**former, "metadata": metadata}
+    metadata = metadata_of(live)
+    server = {name: metadata[name] for name in SERVER_METADATA if name in metadata}
+    merged = set_metadata(former, **server)
     if "status" in live:
         merged["status"] = live["status"]
     return merged
