@@ -33,7 +33,6 @@ from smp.managed_fields._set_walks import (
     intersection,
     leaves,
     read,
-    recursive_difference,
     union,
     write,
 )
@@ -112,30 +111,17 @@ class FieldSet(msgspec.Struct, frozen=True):
     def has(self, path: Path) -> bool:
         """Tell whether a path is in the set; paths below and above it do not count."""
         elements = elements_of(path)
-        if not elements:
-            # Go: no manager owns the entire object.
-            return False
-        node = self
-        for element in elements[:-1]:
-            subset = node.children.get(element)
-            if subset is None:
-                return False
-            node = subset
-        return elements[-1] in node.members
+        # Go: no manager owns the entire object.
+        return bool(elements) and elements[-1] in self._node(elements[:-1]).members
 
     def reaches(self, elements: list[str]) -> bool:
         """Tell whether a path, or one below it, is in the set.
 
         It is given by its elements (elements_of), to ask several sets.
         """
-        node = self
-        for element in elements[:-1]:
-            subset = node.children.get(element)
-            if subset is None:
-                return False
-            node = subset
         if not elements:
-            return bool(node)
+            return bool(self)
+        node = self._node(elements[:-1])
         return elements[-1] in node.members or elements[-1] in node.children
 
     def paths(self) -> Iterator[Path]:
@@ -154,9 +140,12 @@ class FieldSet(msgspec.Struct, frozen=True):
 
     def at(self, path: Path) -> FieldSet:
         """Return the set of what is in this set below a path, as seen from there."""
+        return self._node(elements_of(path))
+
+    def _node(self, elements: list[str]) -> FieldSet:
         node = self
-        for step in path.steps:
-            node = node.children.get(element_of(step), EMPTY)
+        for element in elements:
+            node = node.children.get(element, EMPTY)
         return node
 
     @bounded("the field set")
@@ -175,7 +164,7 @@ class FieldSet(msgspec.Struct, frozen=True):
 
         A path that is in the other set does not take away what is below it.
         """
-        return difference(self, other)
+        return difference(self, other, recursive=False)
 
     @bounded("the field set")
     def recursive_difference(self, other: FieldSet) -> FieldSet:
@@ -183,7 +172,7 @@ class FieldSet(msgspec.Struct, frozen=True):
 
         Go: fieldpath.Set.RecursiveDifference.
         """
-        return recursive_difference(self, other)
+        return difference(self, other, recursive=True)
 
     @bounded("the field set")
     def leaves(self) -> FieldSet:

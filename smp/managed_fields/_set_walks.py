@@ -63,37 +63,25 @@ def intersection(
     return _reduce(ours, ours.members & theirs.members, children)
 
 
-def difference(ours: FieldSet, theirs: FieldSet, levels: int = MAX_LEVELS) -> FieldSet:
-    """Return the paths of one set that are not in the other."""
+def difference(
+    ours: FieldSet, theirs: FieldSet, levels: int = MAX_LEVELS, *, recursive: bool
+) -> FieldSet:
+    """Return the paths of one set that are not in the other.
+
+    Nor those below a path of the other, if it is a ``recursive`` difference.
+    """
     _require_level(levels)
     if ours is theirs:
         return type(ours)()
     children: dict[str, FieldSet] = {}
     for element, child in ours.children.items():
         count_steps(1)
-        their_child = theirs.children.get(element)
-        rest = (
-            child if their_child is None else difference(child, their_child, levels - 1)
-        )
-        if not _is_empty(rest):
-            children[element] = rest
-    return _reduce(ours, ours.members - theirs.members, children)
-
-
-def recursive_difference(
-    ours: FieldSet, theirs: FieldSet, levels: int = MAX_LEVELS
-) -> FieldSet:
-    """Return the paths that are neither in the other set nor below one of it."""
-    _require_level(levels)
-    children: dict[str, FieldSet] = {}
-    for element, child in ours.children.items():
-        count_steps(1)
-        if element in theirs.members:
+        if recursive and element in theirs.members:
             continue
         their_child = theirs.children.get(element)
         rest = child
         if their_child is not None:
-            rest = recursive_difference(child, their_child, levels - 1)
+            rest = difference(child, their_child, levels - 1, recursive=recursive)
         if not _is_empty(rest):
             children[element] = rest
     return _reduce(ours, ours.members - theirs.members, children)
