@@ -169,7 +169,6 @@ def _compare_tolerations(old: JSONObject, new: JSONObject) -> Iterator[Violation
 
 
 def _toleration_key(toleration: JSON) -> object:
-    """Return what tolerations have in common that may be one."""
     members: JSONObject = {}
     for name, value in as_object(toleration).items():
         if name != "tolerationSeconds" and not is_empty(value):

@@ -174,7 +174,6 @@ def _elements(
 
 
 def _find_repeated(keys: list[ScalarKey]) -> set[ScalarKey]:
-    """Return the keys that several elements have."""
     seen: set[ScalarKey] = set()
     repeated: set[ScalarKey] = set()
     for key in keys:

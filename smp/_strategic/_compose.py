@@ -204,7 +204,6 @@ def _compose_field(
 
 
 def _compose_values(first: JSON | Absent, second: JSONObject, field: Field) -> JSON:
-    """Compose the values of a field for which the second patch has an object."""
     if not isinstance(first, dict):
         # The first patch leaves no object; one with $patch does not create any.
         if is_marked(second):

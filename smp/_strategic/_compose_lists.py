@@ -300,7 +300,6 @@ class _ElementMerger:
         self._indexes: dict[ScalarKey, list[int]] = {}
 
     def add(self, element: JSONObject, key: ScalarKey) -> None:
-        """Append an element."""
         self._indexes.setdefault(key, []).append(len(self.elements))
         self.elements.append(element)
 
@@ -348,7 +347,6 @@ class _ElementMerger:
     def _merge_in_turn(
         self, changes: list[JSONObject], key: ScalarKey, indexes: list[int]
     ) -> None:
-        """Merge each change into the last of the elements at these indexes."""
         type_ = self._field.type.items
         for change in changes:
             present = self.elements[indexes[-1]]
@@ -453,7 +451,6 @@ def _check_deleted_elements(
 
 
 def _has_directive(value: JSON) -> bool:
-    """Tell whether there is a directive anywhere in a value."""
     if isinstance(value, dict):
         for name, member in value.items():
             if is_directive(name) or _has_directive(member):
@@ -465,7 +462,6 @@ def _has_directive(value: JSON) -> bool:
 
 
 def _has_marker(value: JSON) -> bool:
-    """Tell whether there is a ``$patch`` anywhere in a value."""
     if isinstance(value, dict):
         return MARKER in value or any(_has_marker(child) for child in value.values())
     if isinstance(value, list):

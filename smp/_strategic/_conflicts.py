@@ -240,7 +240,6 @@ def _together_as(values: JSONArray, field: Field, levels: int) -> JSON:
 
 
 def _names(listed: JSON) -> set[str]:
-    """Return the names in a ``$retainKeys``."""
     return {name for name in as_list(listed) if isinstance(name, str)}
 
 

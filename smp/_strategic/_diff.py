@@ -781,7 +781,6 @@ class _Lists:
         self.unpaired_live: JSONArray = []
 
     def pair(self, base: list[Value], live: list[Value]) -> _Lists:
-        """Return the lists with other pairs."""
         lists = _Lists(self.base, self.live, self.modified)
         lists.paired_base, lists.paired_live = base, live
         return lists

@@ -89,7 +89,6 @@ class _Sort:
                 b = middle
 
     def insertion_sort(self, a: int, b: int) -> None:
-        """Sort a short range."""
         for i in range(a + 1, b):
             j = i
             while j > a and self.less(j, j - 1):
@@ -218,6 +217,5 @@ class _Sort:
         return a, b
 
     def reverse_range(self, a: int, b: int) -> None:
-        """Reverse a range."""
         self.ranks[a:b] = self.ranks[a:b][::-1]
         self.indices[a:b] = self.indices[a:b][::-1]

@@ -173,7 +173,6 @@ def _has_directives(members: JSONObject) -> bool:
 
 
 def _first_of_each_key(elements: JSONArray, merge_key: str) -> dict[ScalarKey, int]:
-    """Map each merge key to the index of the first element that has it."""
     positions: dict[ScalarKey, int] = {}
     for index, element in enumerate(elements):
         value = element.get(merge_key) if isinstance(element, dict) else None

@@ -346,7 +346,6 @@ def _add_base(
 def _first_by_key(
     elements: JSONArray, merge_key: str
 ) -> dict[ScalarKey, JSON | Absent]:
-    """Return the first element of each merge key."""
     first: dict[ScalarKey, JSON | Absent] = {}
     for element in elements:
         if isinstance(element, dict) and merge_key in element:

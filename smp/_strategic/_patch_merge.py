@@ -150,7 +150,6 @@ def check_directives(merged: JSONObject, type_: Type) -> None:
 
 
 def _merge_field(first: JSON | Absent, second: JSON, field: Field | None) -> JSON:
-    """Merge one field of the second patch into that of the first one."""
     if not isinstance(second, (dict, list)) or type(first) is not type(second):
         return second
     if field is None:

@@ -13,7 +13,6 @@ class _ReplacedObjects(Interest):
     """Object types with fields that have the patch strategy replace."""
 
     def facts(self, type_: Type, keys: tuple[str, ...]) -> object | None:  # noqa: ARG002  # the interface's
-        """Return the names of these fields."""
         if not isinstance(type_, ObjectType):
             return None
         return [field.name for field in type_ if field.replaces] or None

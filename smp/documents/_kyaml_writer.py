@@ -148,7 +148,6 @@ def _end(opened: list[_Collection], parts: list[str]) -> None:
 
 
 def _scalar(value: JSON, indent: int) -> str:
-    """Write a scalar or an empty collection."""
     if isinstance(value, str):
         return _text(value, "  " * (indent + 1))
     if isinstance(value, dict):

@@ -160,7 +160,6 @@ def is_string_everywhere(text: str) -> bool:
 
 
 def _has_other_characters(text: str) -> bool:
-    """Tell whether not all characters are those of numbers."""
     return text.strip(_OF_NUMBERS) != ""
 
 

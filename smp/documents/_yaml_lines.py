@@ -85,7 +85,6 @@ class _Reader:
         self.indent = 0
 
     def document(self) -> tuple[JSON, int]:
-        """Read all lines."""
         self.advance()
         if self.content.rstrip(" ") == "---" and not self.indent:
             self.advance()
@@ -153,7 +152,6 @@ class _Reader:
         return elements
 
     def object(self, depth: int) -> dict[str, JSON]:
-        """Read an object: members at one indentation."""
         indent = self.indent
         members: dict[str, JSON] = {}
         while self.indent == indent:

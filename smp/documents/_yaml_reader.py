@@ -159,7 +159,6 @@ class _Builder:
         self.anchored.clear()
 
     def scalar(self, event: yaml.ScalarEvent) -> None:
-        """Add a scalar."""
         value, size = scalar_value(event), len(event.value) + 1
         if event.anchor or not self.open:
             self._begin(event, ScalarNode(value, size))
@@ -189,11 +188,9 @@ class _Builder:
         self._add(target.value, target.size, target.depth)
 
     def start_list(self, event: yaml.SequenceStartEvent) -> None:
-        """Open a list."""
         self._start(event, ListNode())
 
     def start_object(self, event: yaml.MappingStartEvent) -> None:
-        """Open an object."""
         self._start(event, ObjectNode())
 
     def end(self, _: yaml.CollectionEndEvent) -> None:

@@ -83,7 +83,6 @@ def yaml_lines(value: Any) -> list[str]:
 
 
 def _write(root: dict[str, JSON] | list[JSON], lines: list[str]) -> None:
-    """Write the lines of a list or object that is not empty."""
     # The parts that are still to be written of each open collection, whether it is a
     # list, and the spaces that its lines begin with.
     pending = [_parts(root, "")]

@@ -497,7 +497,6 @@ def _accept(
     changes: tuple[Change, ...],
     warnings: tuple[str, ...],
 ) -> Accepted:
-    """Return the answer to an accepted request."""
     old, options, dry_run = draft.old, request.options, request.options.dry_run
     if options.custom:
         profile = options.profile

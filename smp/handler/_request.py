@@ -153,7 +153,6 @@ def patch(request: ObjectRequest, stored: object) -> Draft:
 def _patch_strategically(
     request: ObjectRequest, stored: object, patch: JSONObject, faults: tuple[str, ...]
 ) -> Draft:
-    """Apply a strategic merge patch."""
     # A field that the schema does not know is judged later, with all others.
     lenient = request.schema.with_unknown_fields("merge")
     if isinstance(stored, bytes):

@@ -266,7 +266,6 @@ class ChangeSearch:
             self._judge_key_changes(left, added)
 
     def _search_element(self, element: Sides, levels: int) -> None:
-        """Look at an element that differs."""
         parent = element.parent
         retains = parent is not None and parent.field.retain_keys
         is_wanted = element.manifest is not ABSENT
@@ -406,7 +405,6 @@ def second_key(element: JSONObject, names: tuple[str, ...]) -> object:
 
 
 def _covers(value: JSON, other: JSON) -> bool:
-    """Tell whether a value has all that another one has."""
     if isinstance(value, dict) and isinstance(other, dict):
         return all(
             name in value and _covers(value[name], member)

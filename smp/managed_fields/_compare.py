@@ -97,7 +97,6 @@ class _Changes:
             self.below[element] = inner
 
     def comparison(self) -> FieldSetComparison:
-        """Return the changes below the value."""
         added = {name: fields for name, fields in self.added.items() if fields}
         removed = {name: fields for name, fields in self.removed.items() if fields}
         modified: dict[str, FieldSet] = {}

@@ -68,7 +68,6 @@ def _key_names(keyed: Iterable[KeyedElement]) -> list[tuple[str, ...]]:
 
 
 def _key_elements(values: JSONArray, keyed: dict[str, KeyedElement]) -> list[list[str]]:
-    """Return for each element of a list the keyed path elements that mean it."""
     meant: list[list[str]] = [[] for _ in values]
     if not keyed:
         return meant

@@ -189,7 +189,6 @@ class _LocalMergeWalk:
         live: JSONObject,
         place: MergedPlace,
     ) -> JSONObject:
-        """Merge the members of three objects."""
         shape = place.shape
         merged: JSONObject = {}
         for name in {**live, **modified}:
@@ -232,7 +231,6 @@ class _LocalMergeWalk:
         live: JSON | Absent,
         place: MergedPlace,
     ) -> JSON | Absent:
-        """Merge a value that the configuration has."""
         form = place.shape.form
         if isinstance(wanted, dict) and form == MAP:
             return self.objects(as_object(base), wanted, as_object(live), place)

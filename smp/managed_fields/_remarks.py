@@ -355,7 +355,6 @@ def _operation(name: str, path: str, value: JSON) -> JSONObject:
 
 
 def _names_of(found: tuple[Owner, ...]) -> str:
-    """Name owners for a reader."""
     names = [
         f'"{owner.manager}" ({f"{owner.operation} {owner.subresource}".rstrip()})'
         for owner in found

@@ -90,7 +90,6 @@ def add_enums(
 
 
 def _add_enum(schema: JSONObject, steps: str, values: list[JSON]) -> JSONObject:
-    """Add an enum to a schema, or to that of its elements or values."""
     if not steps:
         return {"enum": values, **schema}
     word = "items" if steps.startswith("[]") else "additionalProperties"

@@ -141,7 +141,6 @@ def _read_union(row: JSONObject, path: Path) -> JSONObject:
 
 
 def _fields_in(union: JSONObject) -> frozenset[str]:
-    """Return the fields that a union of an overlay names."""
     if union.get("within"):
         return frozenset([str(union["within"])])
     # A discriminator counts as well: it can belong to one union only.
@@ -232,7 +231,6 @@ def _fit(union: JSONObject, fields: JSONObject, path: Path) -> JSONObject | None
 
 @bounded("the overlay")
 def _merge_type(document: JSON, correction: JSON) -> JSON:
-    """Merge a correction over the document of a type, or of a field."""
     # A reference or a scalar has no members to merge: the correction replaces it.
     if not isinstance(document, dict) or not isinstance(correction, dict):
         return correction

@@ -54,7 +54,6 @@ class _Defaulting:
         self._bytes_left = MAX_ADDED
 
     def object(self, obj: JSONObject, schema: JSONObject) -> JSONObject:
-        """Return an object with defaults, in it and in its fields."""
         properties = as_object(schema.get("properties"))
         others = schema.get("additionalProperties")
 

@@ -375,7 +375,6 @@ class OpenAPI:
 def _contents(
     resources: Resources, definitions: tuple[Definition, ...]
 ) -> Iterator[tuple[str, _Content]]:
-    """Yield the name and the content of each document."""
     for group in resources.groups():
         for version in resources.versions(group):
             served = resources.in_version(group, version)
@@ -403,7 +402,6 @@ def _components(resource: Resource, names: dict[Kind, str]) -> dict[str, str]:
 
 
 def _references(schema: JSON) -> Iterator[str]:
-    """Yield the names of the schemas that a schema, or a list of them, refers to."""
     if isinstance(schema, list):
         for element in schema:
             yield from _references(element)

@@ -508,7 +508,6 @@ def _word(
 
 
 def _require_discriminator(union: UnionGroup, obj: JSONObject) -> list[Violation]:
-    """Return that the discriminator is missing."""
     code = "discriminator-required"
     answers = union.answers.get("discriminator", ())
     if answers:
@@ -520,7 +519,6 @@ def _require_discriminator(union: UnionGroup, obj: JSONObject) -> list[Violation
 def _require_member(
     union: UnionGroup, member: Member, obj: JSONObject
 ) -> list[Violation]:
-    """Return that the selected member is missing."""
     answers = union.answers.get("required", ())
     if answers:
         return _answer("member-required", answers, union, obj, member)

@@ -140,7 +140,6 @@ _lock: Final = RLock()
 
 
 def _message(name: str) -> Message:
-    """Return a message with all that it leads to."""
     if name in _messages:
         return _messages[name]
     with _lock:

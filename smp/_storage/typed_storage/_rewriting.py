@@ -44,7 +44,6 @@ def rewriting_paths(asked: JSONObject, schema: Schema) -> tuple[Path, ...]:
 def _add_dropped(
     asked: JSON, kept: JSON | Absent, path: Path, found: list[Path]
 ) -> None:
-    """Add the paths of the empty lists and maps that are not kept."""
     if isinstance(asked, (dict, list)) and not asked and kept is ABSENT:
         found.append(path)
     elif isinstance(asked, dict):

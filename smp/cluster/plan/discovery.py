@@ -194,7 +194,6 @@ class Discovery:
 
 
 def _aggregate_resources(document: JSONObject) -> list[DiscoveredResource]:
-    """Return the resources of an APIGroupDiscoveryList."""
     found = []
     for group in map(as_object, as_list(document.get("items"))):
         group_name = as_text(as_object(group.get("metadata")).get("name"))

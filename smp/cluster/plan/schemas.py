@@ -233,7 +233,6 @@ def _list_patching(
 
 
 def _find_bundled(api_version: str, kind: str) -> KindSchema:
-    """Return the bundled schema of a kind, if there is one."""
     try:
         schema = kubernetes().schema(api_version, kind)
     except SmpError:

@@ -202,7 +202,6 @@ def _inner_schemas(
 
 
 def _find_served_versions(definition: JSONObject) -> Iterator[tuple[Path, str, JSON]]:
-    """Yield path, name and schema of each version that is served."""
     # v1beta1 may have one schema for all versions, and one version instead of a list.
     shared = _value_at(definition, _SPEC / "validation" / "openAPIV3Schema")
     if shared is None and definition.get("apiVersion") == _V1_BETA_1:

@@ -93,7 +93,6 @@ def inline(document: Any) -> Schema:
 
 
 def _compile_names(document: JSONObject) -> Compiled:
-    """Compile the schemas that a document names."""
     types: dict[str, TypeDocument] = {}
     kinds: dict[Kind, str] = {}
     for steps in _SECTIONS:

@@ -147,7 +147,6 @@ def api_resources(resources: Resources, group: str, version: str) -> JSONObject:
 
 
 def _list_resource(resource: Resource, shown: Resource | Subresource) -> JSONObject:
-    """Return a resource, or a subresource of it, as APIResource."""
     document: JSONObject = {
         "name": resource.plural,
         "singularName": resource.singular,
@@ -174,7 +173,6 @@ def _kind(resource: Resource | Subresource) -> JSONObject:
 
 
 def _alternative_names(resource: Resource) -> JSONObject:
-    """Return the short names and the categories, if there are any."""
     names = {"shortNames": resource.short_names, "categories": resource.categories}
     return {key: [*value] for key, value in names.items() if value}
 

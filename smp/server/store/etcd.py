@@ -168,7 +168,6 @@ class EtcdStore(Store):
 
 
 def _read(response: Answer) -> Answer:
-    """Return what the one operation of a transaction read."""
     return response.responses[0]["response_range"]
 
 

@@ -379,7 +379,6 @@ def _changes(connection: sqlite3.Connection, *, since: int) -> Batch:
 
 
 def _check_within_history(connection: sqlite3.Connection, revision: int) -> None:
-    """Raise FutureRevisionError or Expired."""
     check_reached(revision, _present(connection))
     (start,) = connection.execute(_START).fetchone()
     if revision < start:

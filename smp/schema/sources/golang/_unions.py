@@ -76,7 +76,6 @@ class UnionReader:
     def _unions_of_parts(
         self, struct: GoStruct, profile: MarkerProfile, *, has_others: bool
     ) -> list[GoUnion]:
-        """Read the unions of the structs that a struct inlines."""
         unions_of_part = [
             (part, self._unions(part.struct, profile)) for part in struct.inlined
         ]

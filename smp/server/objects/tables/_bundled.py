@@ -199,7 +199,6 @@ def _column(row: str | _Row) -> Column:
 
 
 def _show_by(row: _Row) -> Cell:
-    """Return what shows the values that a row names."""
     absent = "" if row.absent is None else str(row.absent)
     if row.show:
         show: Cell = getattr(_cells, row.show)
