@@ -10,7 +10,7 @@ is between them and objects, as pure functions:
 2. ``Shape`` (_shapes.py) is what the schema makes of a value: a scalar, an atomic list
    or map, a list of type set or map, or a map. Only the last two have paths below
    them. It finds the path element of an element of a list.
-3. ``fieldset_of`` (_object_fields.py) goes along an object and its type, and returns
+3. ``fieldset_of`` (_fields_below.py) goes along an object and its type, and returns
    the set of all that it has. ``removed`` and ``extracted`` (_items.py) go the same way
    with a set, and leave out, or keep, what is in it.
 4. ``owners``, ``owners_of``, ``extract`` and ``rename`` (_owners.py) read and write the
@@ -53,10 +53,10 @@ from smp.managed_fields._conflicts import ApplyConflict, ApplyConflictError
 from smp.managed_fields._elements import elements_of
 from smp.managed_fields._entries import Owner
 from smp.managed_fields._field_set import FieldSet
+from smp.managed_fields._fields_below import fieldset_of
 from smp.managed_fields._items import extracted, removed
 from smp.managed_fields._local_merge import LocalMerge, changed_members, local_merge
 from smp.managed_fields._migrate import migrate, migrate_patch
-from smp.managed_fields._object_fields import fieldset_of
 from smp.managed_fields._owned_paths import (
     OwnedPlace as OwnedPlace,
 )

@@ -25,7 +25,7 @@ from smp.managed_fields._entries import (
     seconds,
 )
 from smp.managed_fields._field_set import EMPTY, FieldSet
-from smp.managed_fields._object_fields import fieldset_of
+from smp.managed_fields._fields_below import fieldset_of
 from smp.managed_fields._shapes import (
     ATOMIC_LIST,
     ATOMIC_MAP,

@@ -30,8 +30,8 @@ from smp._values.values import JSON, JSONObject, as_object, as_text, same
 from smp.errors import SmpError
 from smp.managed_fields._entries import APPLY, Owner, Writer, entry_of
 from smp.managed_fields._field_set import EMPTY, FieldSet
+from smp.managed_fields._fields_below import fieldset_of
 from smp.managed_fields._items import drop_emptied, removed
-from smp.managed_fields._object_fields import fieldset_of
 from smp.managed_fields._owners import extract, owners
 from smp.managed_fields._requests import (
     JSON_PATCH_TYPE,

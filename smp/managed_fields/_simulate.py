@@ -43,9 +43,9 @@ from smp.managed_fields._conflicts import ApplyConflictError
 from smp.managed_fields._elements import field_element, step_of
 from smp.managed_fields._entries import APPLY, UPDATE, Owner, Writer
 from smp.managed_fields._field_set import EMPTY, FieldSet
+from smp.managed_fields._fields_below import fieldset_of
 from smp.managed_fields._items import extracted
 from smp.managed_fields._migrate import migrate
-from smp.managed_fields._object_fields import fieldset_of
 from smp.managed_fields._owners import owners, owners_of_fields
 from smp.managed_fields._ownership import NEVER_OWNED
 from smp.managed_fields._release import release
