@@ -57,16 +57,10 @@ from smp.managed_fields._fields_below import fieldset_of
 from smp.managed_fields._items import extracted, removed
 from smp.managed_fields._local_merge import LocalMerge, changed_members, local_merge
 from smp.managed_fields._migrate import migrate, migrate_patch
-from smp.managed_fields._owned_paths import (
-    OwnedPlace as OwnedPlace,
-)
-from smp.managed_fields._owned_paths import (
-    indexed_path,
-    owned_path,
-)
-from smp.managed_fields._owned_paths import (
-    owned_root as owned_root,
-)
+from smp.managed_fields._owned_paths import OwnedPlace as OwnedPlace
+from smp.managed_fields._owned_paths import indexed_path, owned_path
+from smp.managed_fields._owned_paths import owned_root as owned_root
+from smp.managed_fields._owned_paths import owned_value as owned_value
 from smp.managed_fields._owners import (
     extract,
     owners,

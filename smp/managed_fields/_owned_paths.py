@@ -6,11 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from smp._values.plain import over_json, require_object
-from smp._values.values import JSON, JSONObject, as_list, as_object
+from smp._values.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    JSONObject,
+    as_list,
+    as_object,
+)
 from smp.managed_fields._elements import element_of, field_element, step_of
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._shapes import LIST, MAP, Shape, root_shape
-from smp.paths import Element, Path, Step, index_of
+from smp.paths import Element, Path, Step, index_of, value_at
 from smp.schema.model import Schema
 
 
@@ -116,3 +123,9 @@ def indexed_path(obj: Mapping[str, Any], schema: Schema, path: Path) -> Path | N
         else:
             return None
     return Path(tuple(steps))
+
+
+def owned_value(obj: JSONObject, schema: Schema, path: Path) -> JSON | Absent:
+    """Return the value at a path of managed fields."""
+    place = indexed_path(obj, schema, path)
+    return ABSENT if place is None else value_at(obj, place)

@@ -14,17 +14,17 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from smp._values.plain import over_json, require_object
-from smp._values.values import ABSENT, JSON, Absent, JSONObject, as_object
+from smp._values.values import Absent, JSONObject, as_object
 from smp.managed_fields._conflicts import ApplyConflict
 from smp.managed_fields._entries import Owner
 from smp.managed_fields._field_set import FieldSet
 from smp.managed_fields._items import drop_emptied, removed
-from smp.managed_fields._owned_paths import indexed_path
+from smp.managed_fields._owned_paths import indexed_path, owned_value
 from smp.managed_fields._owners import owners_of
 from smp.managed_fields._remarks import refusals_of
 from smp.managed_fields._simulate import Step, simulate
 from smp.managed_fields._versions import SERVING, Serving
-from smp.paths import Path, edited, value_at
+from smp.paths import Path, edited
 from smp.schema.model import Schema
 
 Escape: TypeAlias = Literal["give up", "share", "take"]
@@ -102,7 +102,7 @@ def ways_out(
                     configuration,
                     step.force,
                     state.object,
-                    _value(state.object, schema, path),
+                    owned_value(state.object, schema, path),
                     owners_of(state.object, path),
                 )
             )
@@ -113,13 +113,7 @@ def _configurations(
     live: JSONObject, applied: JSONObject, schema: Schema, path: Path
 ) -> Iterator[tuple[Escape, JSONObject]]:
     yield "give up", give_up(applied, schema, [path])
-    value, place = _value(live, schema, path), indexed_path(applied, schema, path)
+    value, place = owned_value(live, schema, path), indexed_path(applied, schema, path)
     if not isinstance(value, Absent) and place is not None:
         yield "share", edited(applied, place, value)
     yield "take", applied
-
-
-def _value(obj: JSONObject, schema: Schema, path: Path) -> JSON | Absent:
-    """Return the value at a path of managed fields."""
-    place = indexed_path(obj, schema, path)
-    return ABSENT if place is None else value_at(obj, place)

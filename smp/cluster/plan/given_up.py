@@ -12,7 +12,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from smp._values.path_patterns import paths_selected, pattern_of
-from smp._values.values import ABSENT, JSON, Absent, JSONObject, printed, same
+from smp._values.values import Absent, JSONObject, printed, same
 from smp.cluster.plan.client_side import ApplyTarget
 from smp.cluster.plan.failures import ApiError
 from smp.cluster.plan.objects import Item
@@ -22,12 +22,12 @@ from smp.managed_fields import (
     ApplyConflictError,
     Owner,
     give_up,
-    indexed_path,
     owned_path,
+    owned_value,
     owners_of,
     server_side_apply,
 )
-from smp.paths import Path, value_at
+from smp.paths import Path
 from smp.schema.model import Schema
 
 # Go: k8s.io/apimachinery, metav1.CauseTypeFieldManagerConflict.
@@ -114,7 +114,8 @@ def _schema_of(target: ApplyTarget) -> Schema:
 def _sentence(
     live: JSONObject | None, stored: JSONObject, schema: Schema, path: Path
 ) -> str:
-    before, after = _value(live or {}, schema, path), _value(stored, schema, path)
+    before = owned_value(live or {}, schema, path)
+    after = owned_value(stored, schema, path)
     if isinstance(after, Absent):
         return "left out of the apply: the object does not have it"
     whose = ", ".join(_name_of(owner) for owner in owners_of(stored, path))
@@ -128,8 +129,3 @@ def _sentence(
 
 def _name_of(owner: Owner) -> str:
     return f"{owner.manager} ({f'{owner.operation} {owner.subresource}'.rstrip()})"
-
-
-def _value(obj: JSONObject, schema: Schema, path: Path) -> JSON | Absent:
-    place = indexed_path(obj, schema, path)
-    return ABSENT if place is None else value_at(obj, place)
