@@ -27,11 +27,12 @@ from smp.cluster.plan.listing import listed
 from smp.cluster.plan.objects import Item
 from smp.cluster.plan.options import ApplyOptions
 from smp.cluster.plan.sending import (
-    JSON_TYPE,
     body_of,
     exists_after,
+    get_request,
     send,
     send_for_object,
+    write_request,
 )
 from smp.errors import SmpError
 
@@ -194,8 +195,7 @@ def current_scope(parent: Parent) -> Plan[Scope]:
     Raises ApplySetError for an object that is no parent, or that of another tool (Go:
     ApplySet.fetchParent).
     """
-    request = PlannedRequest("GET", parent.path, headers=(("Accept", JSON_TYPE),))
-    live = yield from exists_after(request)
+    live = yield from exists_after(get_request(parent.path))
     if live is None:
         if (parent.resource.group, parent.resource.kind) not in _BUILT_IN_PARENTS:
             raise ApplySetError(
@@ -294,13 +294,8 @@ def _update_request(
 ) -> PlannedRequest:
     manager = f"{parent.tool}-applyset"
     query = options.query(field_validation=True, manager=manager)
-    return PlannedRequest(
-        "PATCH",
-        parent.path,
-        (*query, ("force", "true" if force else "false")),
-        (("Accept", JSON_TYPE), ("Content-Type", _APPLY)),
-        body_of(body),
-    )
+    query = (*query, ("force", "true" if force else "false"))
+    return write_request("PATCH", parent.path, query, body_of(body), _APPLY)
 
 
 def places(
@@ -370,8 +365,7 @@ def verify(discovery: Discovery, parent: Parent, *, full: bool) -> Plan[ApplySet
 
     With ``full`` members are looked for in every resource that can be listed.
     """
-    request = PlannedRequest("GET", parent.path, headers=(("Accept", JSON_TYPE),))
-    live = yield from send_for_object(request)
+    live = yield from send_for_object(get_request(parent.path))
     metadata = as_object(live.get("metadata"))
     problems = []
     id_ = as_text(as_object(metadata.get("labels")).get(ID))

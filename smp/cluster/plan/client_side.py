@@ -27,9 +27,11 @@ from smp.cluster.plan.sending import (
     JSON_TYPE,
     body_of,
     exists_after,
+    get_request,
     object_of,
     send,
     warnings_of,
+    write_request,
 )
 from smp.errors import ApplyWarning, SmpError, UnionError
 from smp.paths import Path
@@ -66,8 +68,7 @@ class ApplyTarget(msgspec.Struct, frozen=True):
 
     def read(self) -> Plan[JSONObject | None]:
         """Get the live object; None where there is none."""
-        request = PlannedRequest("GET", self.path, headers=(("Accept", JSON_TYPE),))
-        return (yield from exists_after(request))
+        return (yield from exists_after(get_request(self.path)))
 
 
 class Computed(msgspec.Struct, frozen=True):
@@ -148,13 +149,9 @@ def apply_client_side(
             return unchanged(target, found)
         if options.dry_run == "client":
             return _configure(target, live, found, found.result.object)
-        request = PlannedRequest(
-            "PATCH",
-            target.path,
-            options.query(field_validation=True),
-            (("Accept", JSON_TYPE), ("Content-Type", found.media_type)),
-            body_of(found.patch),
-        )
+        query = options.query(field_validation=True)
+        body = body_of(found.patch)
+        request = write_request("PATCH", target.path, query, body, found.media_type)
         try:
             answer = yield from send(request)
         except ApiError as error:
@@ -242,13 +239,9 @@ def _create(target: ApplyTarget, options: ApplyOptions) -> Plan[Applied]:
 def _create_request(
     target: ApplyTarget, body: JSONObject, options: ApplyOptions
 ) -> PlannedRequest:
-    return PlannedRequest(
-        "POST",
-        target.resource.path(target.namespace),
-        options.query(field_validation=True),
-        (("Accept", JSON_TYPE), ("Content-Type", JSON_TYPE)),
-        body_of(body),
-    )
+    path = target.resource.path(target.namespace)
+    query = options.query(field_validation=True)
+    return write_request("POST", path, query, body_of(body))
 
 
 def _drop_resource_version(obj: JSONObject) -> JSONObject:
@@ -328,12 +321,7 @@ def delete_request(
     # A server that finds a body does not look at the query (Go: DeleteResource).
     if options.dry_run == "server":
         body["dryRun"] = ["All"]
-    return PlannedRequest(
-        "DELETE",
-        target.path,
-        headers=(("Accept", JSON_TYPE), ("Content-Type", JSON_TYPE)),
-        body=body_of(body),
-    )
+    return write_request("DELETE", target.path, (), body_of(body))
 
 
 def until_gone(target: ApplyTarget, timeout: float | None) -> Plan[None]:

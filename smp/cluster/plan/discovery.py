@@ -17,6 +17,7 @@ from smp.cluster.plan.failures import NoKindMatchError
 from smp.cluster.plan.sending import (
     JSON_TYPE,
     exists_after,
+    get_request,
     path_of,
     send_for_object,
 )
@@ -146,8 +147,7 @@ class Discovery:
 
     def _groups(self) -> Plan[dict[str, list[str]]]:
         """Return the group versions of each group, but of the one without a name."""
-        request = PlannedRequest("GET", "/apis", headers=(("Accept", JSON_TYPE),))
-        listed = yield from send_for_object(request)
+        listed = yield from send_for_object(get_request("/apis"))
         return {
             as_text(group.get("name")): [
                 as_text(as_object(version).get("groupVersion"))
@@ -184,8 +184,7 @@ class Discovery:
     def _ask_for_group_version(self, api_version: str) -> Plan[None]:
         root = "apis" if "/" in api_version else "api"
         path = path_of(root, *api_version.split("/"))
-        request = PlannedRequest("GET", path, headers=(("Accept", JSON_TYPE),))
-        document = yield from exists_after(request)
+        document = yield from exists_after(get_request(path))
         # The server does not serve the group version.
         if document is None:
             return

@@ -15,9 +15,9 @@ import msgspec
 
 from smp._values.values import ABSENT, JSONObject, as_list, as_object, as_text
 from smp.cluster.plan.discovery import DiscoveredResource
-from smp.cluster.plan.exchange import Plan, PlannedRequest
+from smp.cluster.plan.exchange import Plan
 from smp.cluster.plan.failures import ApiError
-from smp.cluster.plan.sending import JSON_TYPE, send_for_object
+from smp.cluster.plan.sending import get_request, send_for_object
 from smp.errors import DocumentError, SmpError
 
 # Objects of one answer of a list; kubectl asks for so many as well.
@@ -65,8 +65,7 @@ def page_of(
     query = [("labelSelector", selector), ("limit", str(_LIMIT))]
     if more:
         query.append(("continue", more))
-    request = PlannedRequest("GET", path, tuple(query), (("Accept", JSON_TYPE),))
-    answer = yield from send_for_object(request)
+    answer = yield from send_for_object(get_request(path, tuple(query)))
     # A proxy may answer for a server. Go prints a list without items as null.
     if not isinstance(answer.get("items", ABSENT), list | NoneType):
         raise DocumentError(

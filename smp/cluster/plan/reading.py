@@ -16,7 +16,7 @@ from smp.cluster.plan.given_up import drop_conflicts, drop_given_up
 from smp.cluster.plan.objects import Item, causes_of
 from smp.cluster.plan.options import ApplyOptions
 from smp.cluster.plan.prediction import predict
-from smp.cluster.plan.sending import JSON_TYPE, body_of, send_for_object
+from smp.cluster.plan.sending import body_of, send_for_object, write_request
 from smp.cluster.plan.server_side import APPLY
 from smp.cluster.plan.union_requests import is_refusal, remark_on
 from smp.errors import SmpError
@@ -126,16 +126,14 @@ def _dry_run(
     if options.server_side:
         force = "true" if options.force_conflicts else "false"
         body = body_of(target.item.object)
-        headers = (("Accept", JSON_TYPE), ("Content-Type", APPLY))
         query = (*query, ("force", force))
-        return PlannedRequest("PATCH", target.path, query, headers, body), ()
+        return write_request("PATCH", target.path, query, body, APPLY), ()
     # It would be created.
     if live is None:
-        headers = (("Accept", JSON_TYPE), ("Content-Type", JSON_TYPE))
         path = target.resource.path(target.namespace)
         body = body_of(target.item.object)
         hazards = predict(target, None, options).hazards
-        return PlannedRequest("POST", path, query, headers, body), hazards
+        return write_request("POST", path, query, body), hazards
     # Go: GetModifiedConfiguration with annotate=false.
     found = compute(target, live, options, with_annotation=False)
     if not found.patch:
@@ -149,8 +147,9 @@ def _dry_run(
         patch = [{"op": "test", "path": path, "value": version}, *patch]
     elif locked and isinstance(patch, dict):
         patch = set_metadata(patch, resourceVersion=version)
-    headers = (("Accept", JSON_TYPE), ("Content-Type", found.media_type))
-    request = PlannedRequest("PATCH", target.path, query, headers, body_of(patch))
+    request = write_request(
+        "PATCH", target.path, query, body_of(patch), found.media_type
+    )
     return request, found.result.hazards
 
 

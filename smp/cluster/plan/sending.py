@@ -42,6 +42,23 @@ def body_of(value: JSON) -> bytes:
     return print_by_go(value).encode()
 
 
+def get_request(path: str, query: tuple[tuple[str, str], ...] = ()) -> PlannedRequest:
+    """Make a request that reads JSON."""
+    return PlannedRequest("GET", path, query, (("Accept", JSON_TYPE),))
+
+
+def write_request(
+    method: str,
+    path: str,
+    query: tuple[tuple[str, str], ...],
+    body: bytes,
+    media_type: str = JSON_TYPE,
+) -> PlannedRequest:
+    """Make a request that writes a body, and reads JSON."""
+    headers = (("Accept", JSON_TYPE), ("Content-Type", media_type))
+    return PlannedRequest(method, path, query, headers, body)
+
+
 def exchange(request: PlannedRequest, *, waits: bool = True) -> Plan[Response]:
     """Send a request and return the answer, whatever its status is.
 

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from smp._values.last_applied import LAST_APPLIED
-from smp._values.values import JSON, JSONObject, as_object, as_text
+from smp._values.values import JSONObject, as_object, as_text
 from smp.cluster.plan.client_side import (
     ApplyTarget,
     warnings_of_answer,
@@ -27,11 +27,11 @@ from smp.cluster.plan.given_up import (
 from smp.cluster.plan.objects import Action, Applied
 from smp.cluster.plan.options import SERVER_SIDE_MANAGER, ApplyOptions
 from smp.cluster.plan.sending import (
-    JSON_TYPE,
     body_of,
     object_of,
     send,
     send_for_object,
+    write_request,
 )
 from smp.cluster.plan.union_requests import apply_cleared, is_refusal
 from smp.errors import ApplyWarning, SmpError
@@ -165,14 +165,7 @@ def _apply_request(
     # kubectl passes no option to force for the annotation.
     if not manager:
         query = (*query, ("force", "true" if options.force_conflicts else "false"))
-    return _patch(target, APPLY, obj, query)
-
-
-def _patch(
-    target: ApplyTarget, media_type: str, body: JSON, query: tuple[tuple[str, str], ...]
-) -> PlannedRequest:
-    headers = (("Accept", JSON_TYPE), ("Content-Type", media_type))
-    return PlannedRequest("PATCH", target.path, query, headers, body_of(body))
+    return write_request("PATCH", target.path, query, body_of(obj), APPLY)
 
 
 def _migrate(
@@ -265,10 +258,10 @@ def _upgrade(
         if patch is None:
             return None
         query = options.query(field_validation=True)
+        body = body_of([*patch])
+        request = write_request("PATCH", target.path, query, body, JSON_PATCH)
         try:
-            return (
-                yield from send_for_object(_patch(target, JSON_PATCH, [*patch], query))
-            )
+            return (yield from send_for_object(request))
         except ApiError as error:
             # The patch replaces resourceVersion, so a write of another is a conflict.
             if error.reason != "Conflict" or attempt == _RETRIES - 1:

@@ -23,7 +23,7 @@ from smp.cluster.plan.exchange import PlannedRequest
 from smp.cluster.plan.failures import BrokenConnectionError
 from smp.cluster.plan.objects import Applied
 from smp.cluster.plan.options import ApplyOptions
-from smp.cluster.plan.sending import JSON_TYPE
+from smp.cluster.plan.sending import write_request
 from smp.errors import ConflictError, SmpError
 from smp.schema.model import Schema
 from smp.three_way import three_way_apply
@@ -148,8 +148,7 @@ def request_of(
         "propagationPolicy": options.cascade,
         "preconditions": {"uid": _uid(live)},
     }
-    headers = (("Accept", JSON_TYPE), ("Content-Type", JSON_TYPE))
-    return PlannedRequest("DELETE", path, (), headers, codec.encode(body))
+    return write_request("DELETE", path, (), codec.encode(body))
 
 
 def require_as_before(applied: Applied, live: JSONObject | None) -> None:
@@ -175,13 +174,9 @@ def create_request(
         spec = {**spec, "template": _drop_labels_of_jobs(template)}
         spec.pop("selector", None)
         body = {**_drop_labels_of_jobs(body), "spec": spec}
-    return PlannedRequest(
-        "POST",
-        resource.path(applied.namespace),
-        (("fieldManager", options.manager),),
-        (("Accept", JSON_TYPE), ("Content-Type", JSON_TYPE)),
-        codec.encode(body),
-    )
+    path = resource.path(applied.namespace)
+    query = (("fieldManager", options.manager),)
+    return write_request("POST", path, query, codec.encode(body))
 
 
 def _drop_labels_of_jobs(obj: JSONObject) -> JSONObject:
@@ -200,13 +195,8 @@ def _restore(
     # A write of others between the check and this request is a conflict (409).
     version = metadata_of(live).get("resourceVersion")
     body = set_metadata(patch, resourceVersion=version)
-    return PlannedRequest(
-        "PATCH",
-        path,
-        (("fieldManager", options.manager),),
-        (("Accept", JSON_TYPE), ("Content-Type", _MERGE)),
-        codec.encode(body),
-    )
+    query = (("fieldManager", options.manager),)
+    return write_request("PATCH", path, query, codec.encode(body), _MERGE)
 
 
 def _put_back(applied: Applied, live: JSONObject) -> JSONObject:
@@ -301,13 +291,8 @@ def managers_request(
         },
         {"op": "replace", "path": "/metadata/resourceVersion", "value": version},
     ]
-    return PlannedRequest(
-        "PATCH",
-        path,
-        (("fieldManager", options.manager),),
-        (("Accept", JSON_TYPE), ("Content-Type", JSON_PATCH)),
-        codec.encode(patch),
-    )
+    query = (("fieldManager", options.manager),)
+    return write_request("PATCH", path, query, codec.encode(patch), JSON_PATCH)
 
 
 def _entries(obj: JSONObject | None) -> dict[tuple[JSON, ...], JSONObject]:

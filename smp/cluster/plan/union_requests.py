@@ -14,7 +14,12 @@ from smp.cluster.plan.client_side import ApplyTarget
 from smp.cluster.plan.exchange import Plan, PlannedRequest
 from smp.cluster.plan.failures import ApiError
 from smp.cluster.plan.options import ApplyOptions
-from smp.cluster.plan.sending import JSON_TYPE, body_of, send, send_for_object
+from smp.cluster.plan.sending import (
+    body_of,
+    send,
+    send_for_object,
+    write_request,
+)
 from smp.errors import ApplyWarning
 from smp.managed_fields import PatchRequest, Remark, Remedy, predict_refusal
 from smp.schema.model import AnyType
@@ -113,10 +118,9 @@ def apply_cleared(
 
 
 def _make_sent_request(request: PatchRequest, options: ApplyOptions) -> PlannedRequest:
-    headers = (("Accept", JSON_TYPE), ("Content-Type", request.media_type))
     query = options.query(field_validation=True)
-    return PlannedRequest(
-        request.method, request.path, query, headers, body_of(request.body)
+    return write_request(
+        request.method, request.path, query, body_of(request.body), request.media_type
     )
 
 
