@@ -40,30 +40,24 @@ _HUGE_PAGES: Final = "hugepages-"
 
 def image_pull_policy(container: JSONObject) -> JSONObject:
     """Pull images with the tag latest always (Go: SetDefaults_Container)."""
-    if container.get("imagePullPolicy"):
-        return container
-    policy = _pull_policy(as_text(container.get("image")))
-    return {**container, "imagePullPolicy": policy}
+    return _add_pull_policy(container, "imagePullPolicy", "image")
 
 
 def image_volume_pull_policy(source: JSONObject) -> JSONObject:
     """Pull images with the tag latest always (Go: SetDefaults_Volume)."""
-    if source.get("pullPolicy"):
-        return source
-    policy = _pull_policy(as_text(source.get("reference")))
-    return {**source, "pullPolicy": policy}
+    return _add_pull_policy(source, "pullPolicy", "reference")
 
 
-def _pull_policy(image: str) -> str:
-    """Return the policy for an image (Go: parsers.ParseImageName)."""
-    match = _IMAGE.fullmatch(image)
-    if match is None:
-        # A name that cannot be parsed has no tag; validation refuses it.
-        return "IfNotPresent"
-    tag = match["tag"]
-    if tag is None and match["digest"] is None:
-        tag = "latest"
-    return "Always" if tag == "latest" else "IfNotPresent"
+def _add_pull_policy(obj: JSONObject, name: str, image: str) -> JSONObject:
+    """Add the policy for an image (Go: parsers.ParseImageName)."""
+    if obj.get(name):
+        return obj
+    # A name that cannot be parsed has no tag; validation refuses it.
+    match = _IMAGE.fullmatch(as_text(obj.get(image)))
+    tag = ""
+    if match is not None:
+        tag = match["tag"] or ("" if match["digest"] else "latest")
+    return {**obj, name: "Always" if tag == "latest" else "IfNotPresent"}
 
 
 def empty_dir_volume(volume: JSONObject) -> JSONObject:
@@ -79,12 +73,9 @@ def service_account_alias(spec: JSONObject) -> JSONObject:
 
     Go: Convert_v1_PodSpec_To_core_PodSpec, Convert_core_PodSpec_To_v1_PodSpec.
     """
-    name = as_text(spec.get("serviceAccountName")) or as_text(
-        spec.get("serviceAccount")
-    )
-    if not name or as_text(spec.get("serviceAccount")) == name == spec.get(
-        "serviceAccountName"
-    ):
+    alias = as_text(spec.get("serviceAccount"))
+    name = as_text(spec.get("serviceAccountName")) or alias
+    if not name or alias == name == spec.get("serviceAccountName"):
         return spec
     return {**spec, "serviceAccountName": name, "serviceAccount": name}
 
@@ -115,7 +106,7 @@ def pod_ips(status: JSONObject) -> JSONObject:
     single = as_text(status.get("podIP"))
     listed = as_list(status.get("podIPs"))
     first = as_text(as_object(listed[0]).get("ip")) if listed else ""
-    if single and (not listed or single != first):
+    if single and single != first:
         return {**status, "podIPs": [{"ip": single}]}
     return _set_members(status, {"podIP": first}) if listed else status
 
@@ -195,9 +186,8 @@ def load_balancer_ip_mode(obj: JSONObject) -> JSONObject:
 
 
 def _service_spec(spec: JSONObject) -> JSONObject:
-    added: JSONObject = {}
     affinity = as_text(spec.get("sessionAffinity")) or "None"
-    added["sessionAffinity"] = affinity
+    added: JSONObject = {"sessionAffinity": affinity}
     if affinity == "ClientIP":
         config = as_object(spec.get("sessionAffinityConfig"))
         if as_object(config.get("clientIP")).get("timeoutSeconds") is None:
@@ -207,8 +197,7 @@ def _service_spec(spec: JSONObject) -> JSONObject:
 
     # Go: service.ExternallyAccessible.
     external = type_ in {"LoadBalancer", "NodePort"}
-    if type_ == "ClusterIP" and spec.get("externalIPs"):
-        external = True
+    external |= type_ == "ClusterIP" and bool(spec.get("externalIPs"))
     if external and not spec.get("externalTrafficPolicy"):
         added["externalTrafficPolicy"] = "Cluster"
     internal = type_ in {"NodePort", "LoadBalancer", "ClusterIP"}
@@ -219,11 +208,8 @@ def _service_spec(spec: JSONObject) -> JSONObject:
 
     spec = _set_members(spec, added)
     if affinity == "None" and "sessionAffinityConfig" in spec:
-        spec = {
-            name: value
-            for name, value in spec.items()
-            if name != "sessionAffinityConfig"
-        }
+        spec = {**spec}
+        del spec["sessionAffinityConfig"]
     return spec
 
 
@@ -272,7 +258,7 @@ def pod_cidrs(spec: JSONObject) -> JSONObject:
     single = as_text(spec.get("podCIDR"))
     listed = as_list(spec.get("podCIDRs"))
     first = as_text(listed[0]) if listed else ""
-    if single and (not listed or single != first):
+    if single and single != first:
         return {**spec, "podCIDRs": [single]}
     return _set_members(spec, {"podCIDR": first}) if listed else spec
 
@@ -310,8 +296,7 @@ def replication_controller_labels(obj: JSONObject) -> JSONObject:
 
     Go: SetDefaults_ReplicationController.
     """
-    template = as_object(as_object(obj.get("spec")).get("template"))
-    labels = as_object(as_object(template.get("metadata")).get("labels"))
+    labels = _labels_of_template(obj)
     if not labels:
         return obj
     if not as_object(obj.get("spec")).get("selector"):
@@ -319,6 +304,11 @@ def replication_controller_labels(obj: JSONObject) -> JSONObject:
             obj, ("spec",), lambda spec: _set_members(spec, {"selector": labels})
         )
     return _add_labels(obj, labels)
+
+
+def _labels_of_template(obj: JSONObject) -> JSONObject:
+    template = as_object(as_object(obj.get("spec")).get("template"))
+    return as_object(as_object(template.get("metadata")).get("labels"))
 
 
 # --- apps, batch ---
@@ -397,9 +387,7 @@ def job_pod_replacement_policy(spec: JSONObject) -> JSONObject:
 
 def job_labels(job: JSONObject) -> JSONObject:
     """Take the labels of the template where a Job has none (Go: SetDefaults_Job)."""
-    template = as_object(as_object(job.get("spec")).get("template"))
-    labels = as_object(as_object(template.get("metadata")).get("labels"))
-    return _add_labels(job, labels)
+    return _add_labels(job, _labels_of_template(job))
 
 
 # --- autoscaling ---
@@ -496,9 +484,8 @@ def device_request_count(request: JSONObject) -> JSONObject:
     """
     if not request.get("deviceClassName"):
         return request
-    added: JSONObject = {}
     mode = as_text(request.get("allocationMode")) or "ExactCount"
-    added["allocationMode"] = mode
+    added: JSONObject = {"allocationMode": mode}
     if mode == "ExactCount" and not request.get("count"):
         added["count"] = 1
     return _set_members(request, added)

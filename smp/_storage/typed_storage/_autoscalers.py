@@ -9,7 +9,7 @@ Go: k8s.io/kubernetes, pkg/apis/autoscaling/v1/conversion.go.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeAlias
 
 from smp._values.codec import decode, encode
 from smp._values.values import JSON, JSONObject, as_list, as_object, as_text
@@ -54,9 +54,11 @@ AUTOSCALER_FIELDS: Final = (
     ),
 )
 
+_Members: TypeAlias = dict[str, dict[str, tuple[str, ...]]]
+
 # Where v2 has a member of v1, for each type of metric: what is the same in spec and
-# status, what a spec has, what a status has.
-_SHARED: Final[dict[str, dict[str, tuple[str, ...]]]] = {
+# status, and the values, which v1 names by the side that they are of.
+_SHARED: Final[_Members] = {
     "resource": {"name": ("name",)},
     "containerResource": {"name": ("name",), "container": ("container",)},
     "pods": {"metricName": ("metric", "name"), "selector": ("metric", "selector")},
@@ -70,44 +72,31 @@ _SHARED: Final[dict[str, dict[str, tuple[str, ...]]]] = {
         "metricSelector": ("metric", "selector"),
     },
 }
-_OF_SPEC: Final[dict[str, dict[str, tuple[str, ...]]]] = {
-    "resource": {
-        "targetAverageUtilization": ("target", "averageUtilization"),
-        "targetAverageValue": ("target", "averageValue"),
-    },
-    "containerResource": {
-        "targetAverageUtilization": ("target", "averageUtilization"),
-        "targetAverageValue": ("target", "averageValue"),
-    },
-    "pods": {"targetAverageValue": ("target", "averageValue")},
-    "object": {
-        "targetValue": ("target", "value"),
-        "averageValue": ("target", "averageValue"),
-    },
-    "external": {
-        "targetValue": ("target", "value"),
-        "targetAverageValue": ("target", "averageValue"),
-    },
+_AVERAGES: Final = {
+    "{}AverageUtilization": "averageUtilization",
+    "{}AverageValue": "averageValue",
 }
-_OF_STATUS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
-    "resource": {
-        "currentAverageUtilization": ("current", "averageUtilization"),
-        "currentAverageValue": ("current", "averageValue"),
-    },
-    "containerResource": {
-        "currentAverageUtilization": ("current", "averageUtilization"),
-        "currentAverageValue": ("current", "averageValue"),
-    },
-    "pods": {"currentAverageValue": ("current", "averageValue")},
-    "object": {
-        "currentValue": ("current", "value"),
-        "averageValue": ("current", "averageValue"),
-    },
-    "external": {
-        "currentValue": ("current", "value"),
-        "currentAverageValue": ("current", "averageValue"),
-    },
+_VALUES: Final = {
+    "resource": _AVERAGES,
+    "containerResource": _AVERAGES,
+    "pods": {"{}AverageValue": "averageValue"},
+    "object": {"{}Value": "value", "averageValue": "averageValue"},
+    "external": {"{}Value": "value", "{}AverageValue": "averageValue"},
 }
+
+
+def _members_of(side: str) -> _Members:
+    return {
+        kind: {
+            **_SHARED[kind],
+            **{name.format(side): (side, field) for name, field in values.items()},
+        }
+        for kind, values in _VALUES.items()
+    }
+
+
+_OF_SPEC: Final = _members_of("target")
+_OF_STATUS: Final = _members_of("current")
 
 
 def autoscaler_to_v2(obj: JSONObject) -> JSONObject:
@@ -178,9 +167,8 @@ def autoscaler_to_v1(obj: JSONObject) -> JSONObject:
 
     others: list[JSON] = []
     for metric in as_list(spec.pop("metrics", [])):
-        resource = as_object(as_object(metric).get("resource"))
-        utilization = as_object(resource.get("target")).get("averageUtilization")
-        if resource.get("name") == "cpu" and utilization is not None:
+        utilization = _cpu_utilization(metric, "target")
+        if utilization is not None:
             spec["targetCPUUtilizationPercentage"] = utilization
         else:
             others.append(_convert_to_v1(as_object(metric), _OF_SPEC))
@@ -194,9 +182,8 @@ def autoscaler_to_v1(obj: JSONObject) -> JSONObject:
     status = {"currentReplicas": 0, "desiredReplicas": 0, **status}
     current = as_list(status.pop("currentMetrics", []))
     for metric in current:
-        resource = as_object(as_object(metric).get("resource"))
-        utilization = as_object(resource.get("current")).get("averageUtilization")
-        if resource.get("name") == "cpu" and utilization is not None:
+        utilization = _cpu_utilization(metric, "current")
+        if utilization is not None:
             status["currentCPUUtilizationPercentage"] = utilization
     if current:
         shown: JSON = [
@@ -209,6 +196,13 @@ def autoscaler_to_v1(obj: JSONObject) -> JSONObject:
     if added:
         metadata["annotations"] = {**as_object(metadata.get("annotations")), **added}
     return _join(obj, "autoscaling/v1", metadata, spec, status)
+
+
+def _cpu_utilization(metric: JSON, side: str) -> JSON:
+    resource = as_object(as_object(metric).get("resource"))
+    if resource.get("name") != "cpu":
+        return None
+    return as_object(resource.get(side)).get("averageUtilization")
 
 
 def _join(
@@ -254,9 +248,7 @@ def _read_list(annotations: JSONObject, name: str) -> list[JSON]:
     return value if isinstance(value, list) else []
 
 
-def _convert_to_v2(
-    metric: JSONObject, members: dict[str, dict[str, tuple[str, ...]]]
-) -> JSON:
+def _convert_to_v2(metric: JSONObject, members: _Members) -> JSON:
     converted: JSONObject = {"type": metric.get("type", "")}
     for kind, of_kind in members.items():
         if not isinstance(metric.get(kind), dict):
@@ -264,7 +256,7 @@ def _convert_to_v2(
         source = as_object(metric[kind])
         place: dict[str, JSONObject] = {"metric": {}, "target": {}, "current": {}}
         result: JSONObject = {}
-        for name, path in {**_SHARED[kind], **of_kind}.items():
+        for name, path in of_kind.items():
             if name in source and len(path) == 1:
                 result[path[0]] = source[name]
             elif name in source:
@@ -287,15 +279,13 @@ def _target_type(kind: str, target: JSONObject) -> str:
     return "Value" if "value" in target else "AverageValue"
 
 
-def _convert_to_v1(
-    metric: JSONObject, members: dict[str, dict[str, tuple[str, ...]]]
-) -> JSON:
+def _convert_to_v1(metric: JSONObject, members: _Members) -> JSON:
     converted: JSONObject = {"type": metric.get("type", "")}
     for kind, of_kind in members.items():
         if not isinstance(metric.get(kind), dict):
             continue
         result: JSONObject = {}
-        for name, path in {**_SHARED[kind], **of_kind}.items():
+        for name, path in of_kind.items():
             value: JSON = metric[kind]
             for step in path:
                 value = as_object(value).get(step)
