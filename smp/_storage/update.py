@@ -275,11 +275,30 @@ def find_violations(
     """
     if values:
         of_values = violations_of(old, new, schema, ratchet=ratchet)
-        found = in_order((*found, *of_values), schema.type)
+        worded = {violation.path for violation in of_values}
+        others = [each for each in found if not _is_worded(each, worded)]
+        found = in_order((*others, *of_values), schema.type)
+        if old is None:
+            # Go: rest.BeforeCreate; an update keeps the name.
+            metadata = as_object(new.get("metadata"))
+            group, _, _ = schema.api_version.rpartition("/")
+            found = (*judge_names(metadata, group, schema.kind), *found)
     if old is not None and immutable:
         changed = find_changed_immutable_fields(old, new, schema, is_stored=True)
         found = (*found, *changed)
     return tuple([_name_elements(violation, new, schema) for violation in found])
+
+
+def _is_worded(violation: Violation, worded: set[Path]) -> bool:
+    """Tell whether a rule of the kind refuses a value that is not in its enum.
+
+    Of an element it may name the list. A server has only one of both.
+    """
+    if violation.code != "unsupported-value":
+        return False
+    *above, last = violation.path.steps
+    is_element = isinstance(last, int)
+    return violation.path in worded or (is_element and Path((*above,)) in worded)
 
 
 def _name_elements(violation: Violation, obj: JSONObject, schema: Schema) -> Violation:
@@ -310,10 +329,7 @@ def predict_refusals(
         return found
     kept = drop_by_strategy(new, schema, old)
     whole = as_stored(kept, old, schema, profile=profile)
-    metadata = as_object(new.get("metadata"))
     group, _, _ = schema.api_version.rpartition("/")
-    # Go: rest.BeforeCreate; an update keeps the name.
-    names = () if old is not None else judge_names(metadata, group, schema.kind)
     if profile_named(profile) is OFF:
         stock = normalize_update(
             old, whole, schema, UpdateRequest(profile=STOCK_PROFILE)
@@ -334,7 +350,7 @@ def predict_refusals(
     if (schema.api_version, schema.kind) != _DEFINITION:
         judged = tuple([_name_elements(each, new, schema) for each in judged])
     unique: dict[tuple[str, str], Violation] = {}
-    for violation in (*names, *violations):
+    for violation in violations:
         unique.setdefault((violation.code, str(violation.path)), violation)
     # Several rules of a definition may refuse one value, and it is told here alone what
     # an update leaves; what could not be decided is no refusal.

@@ -12,6 +12,8 @@ from smp.violations import Violation, invalid, require
 
 _METADATA: Final = Path(("metadata",))
 _NOT_A_STRING: Final = "must be a string"
+# In the place of five characters that are chosen by chance.
+_SUFFIX: Final = "xxxxx"
 # Reviews are answered and not stored; they have no names.
 _WITHOUT_NAMES: Final = ("authentication.k8s.io", "authorization.k8s.io")
 
@@ -25,11 +27,13 @@ def judge_names(metadata: JSONObject, group: str, kind: str) -> Iterator[Violati
     if group in _WITHOUT_NAMES:
         return
     prefix = metadata.get("generateName")
+    name = metadata.get("name")
     if isinstance(prefix, str) and prefix:
         problem = names.prefix_problem(prefix, group, kind)
         if problem:
             yield invalid(_METADATA / "generateName", prefix, problem)
-    name = metadata.get("name")
+            # Go: rest.BeforeCreate has made a name of it by then.
+            name = name or prefix + _SUFFIX
     if not name:
         if not prefix:
             yield require(_METADATA / "name", "name or generateName is required")

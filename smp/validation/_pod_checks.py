@@ -372,12 +372,12 @@ def resource_field(judged: Judged) -> None:
 def privileged_mounts(judged: Judged) -> None:
     """Forbid mounts that are propagated both ways by a container without privileges.
 
-    Go: core validateMountPropagation.
+    Go: core validateMountPropagation, which does not say which mount it is.
     """
     is_privileged = at(judged.obj, ("securityContext", "privileged")) is True
-    for index, mount in enumerate(elements(judged)):
+    for mount in elements(judged):
         if mount.get("mountPropagation") == "Bidirectional" and not is_privileged:
-            below = (index, "mountPropagation")
+            below = ("mountPropagation",)
             judged.add("FieldValueForbidden", judged.row.message, ABSENT, below)
 
 

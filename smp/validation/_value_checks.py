@@ -409,6 +409,22 @@ def repeated(judged: Judged) -> None:
         seen.add(key)
 
 
+def repeated_in_update(judged: Judged) -> None:
+    """Refuse what is in the list before in an update alone (Go: ValidateNodeUpdate)."""
+    if judged.old:
+        repeated(judged)
+
+
+def first_is(judged: Judged) -> None:
+    """Require that the first of a list is the text of the field ``key``, if it has one.
+
+    An empty list was left out; what then is required is not judged here.
+    """
+    listed, expected = as_list(judged.value), as_text(judged.obj.get(judged.row.key))
+    if listed and expected and listed[0] != expected:
+        judged.invalid(judged.value, judged.row.message)
+
+
 def unique_together(judged: Judged) -> None:
     """Refuse elements that have the same values in all of the fields ``values``.
 
@@ -586,6 +602,7 @@ CHECKS: Final[Checks] = {
     "distinct": distinct,
     "distinct-in": distinct_in,
     "forbidden": forbidden,
+    "first-is": first_is,
     "format": text_format,
     "greater": greater,
     "includes": includes,
@@ -607,6 +624,7 @@ CHECKS: Final[Checks] = {
     "range": check_range,
     "refused": refused,
     "repeated": repeated,
+    "repeated-in-update": repeated_in_update,
     "repeated-claims": repeated_claims,
     "required": require,
     "required-any": require_any,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import TypeAlias
 
+from msgspec import structs
 from starlette.responses import Response
 
 from smp import handler
@@ -16,6 +17,7 @@ from smp.errors import SmpError
 from smp.handler import (
     APPLY,
     Accepted,
+    Admission,
     ModifiedError,
     NotFoundError,
     NotTypedError,
@@ -168,10 +170,16 @@ async def _create(call: Call, transform: Transform, size: int) -> Response | Non
     it is refused.
     """
     seconds = call.seconds_to_write(size)
-    outcome = await call.work(seconds, transform, None, call.kind.schema, call.options)
+    admit = call.options.admit
+
+    def admit_identical(admission: Admission) -> JSONObject:
+        _require_identity(admission.new, call.target)
+        return admit(admission) if admit else admission.new
+
+    options = structs.replace(call.options, admit=admit_identical)
+    outcome = await call.work(seconds, transform, None, call.kind.schema, options)
     if isinstance(outcome, Refused):
         return status_response(outcome)
-    _require_identity(outcome.object, call.target)
     parents = await require_parents(call.state, call.target)
     response, exists = await store_new(call, lambda: outcome, parents, seconds)
     return None if exists else response

@@ -10,7 +10,7 @@ This module is compiled with mypyc (hatch_build.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
@@ -20,9 +20,8 @@ from smp._values.times import timestamp
 from smp._values.values import ABSENT, JSONObject, same
 from smp.paths import Path
 from smp.schema.resources import Resource
-from smp.server.errors import StatusError, forbidden, invalid, raise_invalid
-from smp.validation import judge_names
-from smp.violations import Violation, quote_json
+from smp.server.errors import StatusError, forbidden, raise_invalid
+from smp.violations import quote_json
 
 METADATA: Final = Path(("metadata",))
 
@@ -44,8 +43,6 @@ _SYSTEM_FIELDS: Final = (
 # The store knows the first one; the second one is deprecated (KEP-1164).
 _UNSTORED_FIELDS: Final = ("resourceVersion", "selfLink")
 _SET_BY_SERVERS: Final = frozenset((*_SYSTEM_FIELDS, *_UNSTORED_FIELDS))
-
-_NOT_A_STRING: Final = "must be a string"
 
 
 def random_suffix(choice: Callable[[str], str]) -> str:
@@ -90,7 +87,6 @@ def prepare_for_create(
     if isinstance(prefix, str) and prefix and not metadata.get("name"):
         metadata["name"] = prefix[: _LONGEST_GENERATED - len(suffix)] + suffix
 
-    raise_invalid(_problems(metadata, resource))
     metadata["uid"] = uid
     metadata["creationTimestamp"] = timestamp(now)
     if resource.strategy.generation:
@@ -127,7 +123,6 @@ def prepare_for_update(
     system = {name: old_metadata.get(name, ABSENT) for name in _SYSTEM_FIELDS}
     merged = set_metadata(drop_resource_version(new), **system)
     metadata = metadata_of(merged)
-    problems = [*_problems(metadata, resource)]
 
     # Finalizers end a deletion; new ones would delay it for ever (Go:
     # ValidateObjectMetaAccessorUpdate, ValidateNoNewFinalizers).
@@ -140,8 +135,7 @@ def prepare_for_update(
             "no new finalizers can be added if the object is being deleted, found new "
             f"finalizers []string{{{found}}}"
         )
-        problems.append(forbidden(METADATA / "finalizers", detail))
-    raise_invalid(problems)
+        raise_invalid([forbidden(METADATA / "finalizers", detail)])
 
     # "metadata.generation: a sequence number representing a specific generation of the
     # desired state" (API conventions): it grows with any change outside of metadata
@@ -178,14 +172,3 @@ def _find_desired_state(obj: JSONObject, resource: Resource) -> JSONObject:
     if strategy.counted:
         state["metadata"] = metadata_of(obj).get(strategy.counted)
     return {} if strategy.never_counted else state
-
-
-def _problems(metadata: JSONObject, resource: Resource) -> Iterator[Violation]:
-    """Yield what is wrong with the name and the namespace (Go: ValidateObjectMeta).
-
-    The handler judges the rest.
-    """
-    yield from judge_names(metadata, resource.group, resource.kind)
-    if resource.namespaced and not isinstance(metadata.get("namespace"), str):
-        path = METADATA / "namespace"
-        yield invalid(path, metadata.get("namespace"), _NOT_A_STRING)

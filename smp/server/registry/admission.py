@@ -31,6 +31,7 @@ from smp.server.errors import raise_invalid
 from smp.server.objects import crds, metadata
 from smp.server.registry.kinds import Kind
 from smp.server.registry.target import CRDS, NAMESPACES
+from smp.validation import judge_names
 
 _ADMISSION: Final = "admissionregistration.k8s.io"
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
@@ -155,14 +156,20 @@ def _at_rest(obj: JSONObject, kind: Kind, old: JSONObject | None = None) -> JSON
 def _check_custom(
     old: JSONObject | None, obj: JSONObject, kind: Kind, subresource: str = ""
 ) -> None:
-    """Validate a custom resource against its schema. Raises InvalidError."""
+    """Validate a custom resource by its name and schema. Raises InvalidError."""
     defined = kind.defined
     if defined is None:
         return
     found = find_prepared_violations(
         obj, old, defined.schema, defined.subresources, subresource=subresource
     )
-    raise_invalid(violation for violation in found if not violation.warning)
+    refused = [violation for violation in found if not violation.warning]
+    if old is None:
+        # Go: rest.BeforeCreate; an update keeps the name.
+        resource = kind.resource
+        names = judge_names(metadata_of(obj), resource.group, resource.kind)
+        refused = [*names, *refused]
+    raise_invalid(refused)
 
 
 def _add_server_state(
