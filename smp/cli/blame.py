@@ -186,45 +186,26 @@ def yaml_with_owners(outcome: BlameOutcome) -> Iterator[Line]:
         absent = BlamedValue(field.path, None, Ownership.FIELD, field.owners)
         shown.append((absent, f"# not in the object: {field.path}"))
 
-    columns = _Columns([value for value, _text in shown])
-    for value, text in shown:
+    cells = [_cells(value) for value, _text in shown]
+    lines = _in_columns([row for rows in cells for row in rows])
+    has_several = any(len(rows) > 1 for rows in cells)
+    for (value, text), rows in zip(shown, cells, strict=True):
         style = _WARNING if value.ownership is Ownership.NONE else _OWNER
-        first, *others = columns.annotations(value)
+        first, *others = [next(lines) for _row in rows]
+        if has_several:
+            first = f"{' ' * len(_AND)}{first}"
         for line in text.split("\n"):
             yield [(first, style), (f" | {printable(line)}".rstrip(), "")]
         for other in others:
-            yield [(other, style), (" |", "")]
+            yield [(f"{_AND}{other}", style), (" |", "")]
 
 
-class _Columns:
-    """The columns of owners before the lines of an object."""
-
-    def __init__(self, values: Sequence[BlamedValue]) -> None:
-        self._widths = [0, 0, 0, 0]
-        self._has_several = False
-        for value in values:
-            self._has_several |= len(value.owners) > 1
-            for cells in _cells(value):
-                self._widths = [
-                    max(width, len(cell))
-                    for width, cell in zip(self._widths, cells, strict=True)
-                ]
-
-    def annotations(self, value: BlamedValue) -> list[str]:
-        """Return a text for each owner of a value, or one where it has none."""
-        texts: list[str] = []
-        for cells in _cells(value):
-            sign = ""
-            if self._has_several:
-                sign = _AND if texts else " " * len(_AND)
-            texts.append(sign + _pad(cells, self._widths))
-        return texts
-
-
-def _pad(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """Return cells as a line; a column without any text is left out."""
-    columns = zip(cells, widths, strict=True)
-    return _BETWEEN.join([cell.ljust(width) for cell, width in columns if width])
+def _in_columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield cells as lines; a column without any text is left out."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        columns = zip(row, widths, strict=True)
+        yield _BETWEEN.join([cell.ljust(width) for cell, width in columns if width])
 
 
 def _cells(value: BlamedValue) -> list[tuple[str, ...]]:
@@ -250,15 +231,14 @@ def report_lines(outcome: BlameOutcome) -> Iterator[Line]:
     # Two entries may be equal in all but their fields.
     for owned in (*[value.owners for value in fields], *absent_owners):
         counts.update(id(owner) for owner in owned)
-    rows = [_owner_cells(owner) for owner in owners]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for owner, cells in zip(owners, rows, strict=True):
+    lines = _in_columns([*map(_owner_cells, owners)])
+    for owner, line in zip(owners, lines, strict=True):
         count = counts[id(owner)]
         # Options may select none of its fields.
         if not count:
             continue
         amount = f"  {number(count, 'field')}"
-        yield [(f"  {_pad(cells, widths)}", _OWNER), (amount, "")]
+        yield [(f"  {line}", _OWNER), (amount, "")]
     for value in fields:
         yield _field_line(value.path, value.owners)
     for field in outcome.absent:

@@ -30,7 +30,7 @@ from smp.cli._drift.history import History
 from smp.cli._drift.increments import DriftRun, Increment
 from smp.cli._drift.output import DriftTotals, output_of
 from smp.cli._drift.pairs import Parts
-from smp.cli._drift.sides import DriftSides, FleetReader, compare_parts, worker_pool
+from smp.cli._drift.sides import FleetReader, clients_of, compare_parts, worker_pool
 from smp.cli._drift.state import KnownRun
 from smp.cli._drift.telling import RunNotices
 from smp.cli._drift.writing import RowWriter
@@ -82,7 +82,7 @@ def run_drift(settings: DriftSettings) -> int:
     last set it in the manifest.
     """
     _require_pyarrow()
-    sides = DriftSides.of(settings)
+    clients = clients_of(settings)
     if settings.paths and (settings.selector or settings.all_namespaces):
         raise UsageError("-l and -A choose live objects where no manifests are given")
     inputs = FleetInputs(settings.max_bytes, settings.exclude)
@@ -114,7 +114,7 @@ def run_drift(settings: DriftSettings) -> int:
                 notices.fail(error)
         drift_run = DriftRun(inputs, gaps, notices, increment)
         try:
-            FleetReader(drift_run, workers).read(sides, schemas)
+            FleetReader(drift_run, workers).read(settings, clients, schemas)
             if not interruption.is_requested:
                 writer = RowWriter(drift_run, output, totals, history)
                 writer.write(compare_parts(workers))

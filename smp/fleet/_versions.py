@@ -19,34 +19,26 @@ def are_alike(schema: Schema, other: Schema, catalog: Catalog) -> bool:
     # Of custom resources, the definition says it.
     if schema.structural is not None or other.structural is not None:
         return schema.structural == other.structural
-    return _Forms(catalog).are_same(schema.document, other.document)
+    seen: set[tuple[JSON, JSON]] = set()
 
-
-class _Forms:
-    """A comparison of type documents; types may refer to each other in a circle."""
-
-    def __init__(self, catalog: Catalog) -> None:
-        self._load = catalog.load
-        self._seen: set[tuple[JSON, JSON]] = set()
-
-    def are_same(self, left: JSON, right: JSON) -> bool:
+    def are_same(left: JSON, right: JSON) -> bool:
         if same(left, right):
             return True
         if isinstance(left, str) and isinstance(right, str):
             # Only references to named types can differ and mean the same.
             if not left.startswith("#") or not right.startswith("#"):
                 return False
-            if (left, right) in self._seen:
+            if (left, right) in seen:
                 return True
             # A type may contain itself: JSONSchemaProps does.
-            self._seen.add((left, right))
-            return self.are_same(self._load(left[1:]), self._load(right[1:]))
+            seen.add((left, right))
+            return are_same(catalog.load(left[1:]), catalog.load(right[1:]))
         if isinstance(left, dict) and isinstance(right, dict):
             return left.keys() == right.keys() and all(
-                self.are_same(value, right[name]) for name, value in left.items()
+                are_same(value, right[name]) for name, value in left.items()
             )
         if isinstance(left, list) and isinstance(right, list):
-            return len(left) == len(right) and all(
-                self.are_same(*pair) for pair in zip(left, right, strict=True)
-            )
+            return len(left) == len(right) and all(map(are_same, left, right))
         return False
+
+    return are_same(schema.document, other.document)

@@ -60,16 +60,9 @@ def digest_of(pair: ObjectPair, salt: bytes) -> bytes:
     return hashed.digest()
 
 
-def find_known_rows(path: str, digests: list[bytes]) -> dict[bytes, bytes | None]:
-    """Return the rows of earlier runs; a process of its own may read them."""
-    query = "SELECT digest, row FROM rows WHERE digest IN ({marks})"
-    return dict(_find(path, query, digests))
-
-
-def find_keys(path: str, run: int, keys: list[bytes]) -> set[bytes]:
-    """Return which keys are those of findings of a run."""
-    query = "SELECT key, run FROM findings WHERE key IN ({marks}) AND run = "
-    return {key for key, _run in _find(path, f"{query}{run:d}", keys)}
+# The rows of earlier runs, and the keys of the findings of one.
+_ROWS: Final = "SELECT digest, row FROM rows WHERE digest IN ({marks})"
+_KEYS: Final = "SELECT key, run FROM findings WHERE key IN ({marks}) AND run = "
 
 
 def _find(path: str, query: str, values: list[bytes]) -> Iterator[tuple[Any, Any]]:
@@ -247,7 +240,7 @@ class Comparer:
         """Return the rows of pairs; what is known of one is not found out again."""
         digests = [digest_of(pair, self._salt_of(pair)) for pair in pairs]
         rows: list[DriftRow | None] = []
-        known = find_known_rows(self.state, digests)
+        known = dict(_find(self.state, _ROWS, digests))
         for pair, digest in zip(pairs, digests, strict=True):
             values = _known(known[digest]) if digest in known else None
             rows.append(None if values is None else _row(pair, values))
@@ -269,7 +262,7 @@ class Comparer:
             return lambda _row: False
         # What is the same again is mended.
         keys = [key_of(row) for row in rows if row.verdict == "same"]
-        former = find_keys(self.state, self.last, keys)
+        former = dict(_find(self.state, f"{_KEYS}{self.last:d}", keys))
         return lambda row: bool(former) and key_of(row) in former
 
     def _with_owner(self, row: DriftRow, pair: ObjectPair) -> DriftRow:

@@ -43,7 +43,7 @@ from smp.cli._drift.reading import (
 from smp.cli._drift.records import FilePart, Granule, Record, SideFile
 from smp.cli._errors import UsageError, printable
 from smp.cli._inputs import STDIN
-from smp.cli._live import CLUSTER, is_cluster
+from smp.cli._live import is_cluster
 from smp.cli._options import DriftSettings, Schemas
 from smp.cli._workers import WorkerPool
 from smp.errors import DocumentError, SmpError
@@ -105,37 +105,29 @@ def _may_fork() -> bool:
     return sys.platform == "linux" and is_alone
 
 
-class DriftSides(msgspec.Struct, frozen=True):
-    """What a run reads: what the settings say, and the live side."""
+def clients_of(settings: DriftSettings) -> ContextClients | None:
+    """Connect to a live cluster, or to several ones; None where a file is live.
 
-    settings: DriftSettings
-    live: str = ""
-    # Those of a live cluster, or of several ones.
-    clients: ContextClients | None = None
-
-    @classmethod
-    def of(cls, settings: DriftSettings) -> DriftSides:
-        """Connect to what is live. Raises UsageError and ConfigurationError."""
-        live, globs = settings.live, settings.contexts
-        if not (live or globs):
-            raise UsageError("give manifests, -f FILE, and '--live'")
-        is_fleet = bool(globs) or len(live) > 1
-        # A live object says what was applied last to it.
-        if not settings.paths and (is_fleet or not is_cluster(live[0])):
-            raise UsageError("give manifests: only --live cluster can be without")
-        side = CLUSTER if is_fleet else live[0]
-        if any(map(is_cluster, settings.paths)):
-            raise UsageError("manifests are what a cluster should have: files, or -")
-        if side == STDIN and STDIN in settings.paths:
-            raise UsageError("only one of the manifests and '--live' can be -")
-        if not is_cluster(side):
-            if settings.extra:
-                reason = "'--extra' is for '--live cluster': a file has all it has"
-                raise UsageError(reason)
-            return cls(settings, side)
+    Raises UsageError and ConfigurationError.
+    """
+    live, globs = settings.live, settings.contexts
+    if not (live or globs):
+        raise UsageError("give manifests, -f FILE, and '--live'")
+    is_fleet = bool(globs) or len(live) > 1
+    # A live object says what was applied last to it.
+    if not settings.paths and (is_fleet or not is_cluster(live[0])):
+        raise UsageError("give manifests: only --live cluster can be without")
+    if any(map(is_cluster, settings.paths)):
+        raise UsageError("manifests are what a cluster should have: files, or -")
+    if is_fleet or is_cluster(live[0]):
         from smp.cli._drift.clusters import ContextClients  # noqa: PLC0415  # 150 ms; most runs read files
 
-        return cls(settings, side, ContextClients(live, globs, settings))
+        return ContextClients(live, globs, settings)
+    if live[0] == STDIN and STDIN in settings.paths:
+        raise UsageError("only one of the manifests and '--live' can be -")
+    if settings.extra:
+        raise UsageError("'--extra' is for '--live cluster': a file has all it has")
+    return None
 
 
 class FleetReader:
@@ -157,21 +149,22 @@ class FleetReader:
             workers.worker.reader.state = state.path
         self._may_start = True
 
-    def read(self, sides: DriftSides, schemas: Schemas) -> None:
+    def read(
+        self, settings: DriftSettings, clients: ContextClients | None, schemas: Schemas
+    ) -> None:
         """Read both sides. Raises DocumentError for one that cannot be read."""
-        settings = sides.settings
         desired = [
             file
             for path in settings.paths
             for file in self._files(settings, path, is_desired=True)
         ]
-        if sides.clients is None:
-            live = self._files(settings, sides.live, is_desired=False)
+        if clients is None:
+            live = self._files(settings, settings.live[0], is_desired=False)
             self._read_files([*desired, *live])
             return
         # Processes get the definitions of clusters, which are known at the end.
         self._may_start = False
-        fleet = sides.clients.fleet(self._run, extra=settings.extra)
+        fleet = clients.fleet(self._run, extra=settings.extra)
         if settings.paths:
             self._add(fleet.of_each(self._manifests(desired)), is_desired=True)
             with closing(fleet.records()) as found:
