@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -523,24 +524,23 @@ class _Texts:
 
     def __init__(self, chunk: Chunk) -> None:
         self._chunk = chunk
-        self._found: list[Positions] | None = None
-        self._ignored: dict[int, bytes] | None = None
+
+    @cached_property
+    def _positions(self) -> list[Positions]:
+        return positions(self._chunk)
+
+    @cached_property
+    def _ignored(self) -> dict[int, bytes]:
+        """The codes that a comment names, by its line."""
+        lines = enumerate(self._chunk.data.split(b"\n"), self._chunk.line)
+        found = [(number, _IGNORED.search(text)) for number, text in lines]
+        return {number: comment[1] for number, comment in found if comment}
 
     def place_of(self, number: int, path: Path) -> Place:
-        if self._found is None:
-            self._found = positions(self._chunk)
-        position = self._found[number].of(path)
+        position = self._positions[number].of(path)
         return Place(self._chunk.source, position.line, position.column)
 
     def ignores(self, code: str, line: int) -> bool:
         """Tell whether a comment on a line, or on the one above, names a code."""
-        if self._ignored is None:
-            self._ignored = {}
-            for number, text in enumerate(self._chunk.data.split(b"\n")):
-                comment = _IGNORED.search(text)
-                if comment is not None:
-                    self._ignored[number + self._chunk.line] = comment[1]
-        for commented in (line, line - 1):
-            if code.encode() in self._ignored.get(commented, b"").split(b","):
-                return True
-        return False
+        codes = [self._ignored.get(each, b"").split(b",") for each in (line, line - 1)]
+        return any(code.encode() in named for named in codes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import msgspec
@@ -240,7 +241,6 @@ class Schemas:
         self._server_groups = {
             api_version.rpartition("/")[0] for api_version, _kind in catalog.kinds()
         }
-        self._catalog_with_inputs: Catalog | None = None
         self._unchecked: dict[str, str] = {}
 
     def path_of(self, obj: JSONObject) -> str:
@@ -319,16 +319,14 @@ class Schemas:
             return self._definitions.schema_of(self.catalog, obj)
         return self._definitions.schema_of(self.catalog_with_inputs, obj)
 
-    @property
+    @cached_property
     def catalog_with_inputs(self) -> Catalog:
         """The catalog with the definitions among the inputs; they are read once."""
-        if self._catalog_with_inputs is None:
-            # One that cannot be read is reported as an object of the input.
-            documents = self._inputs.loaded_definitions()
-            described = self._definitions.catalog_of(documents, [])
-            # The last catalog wins: what an option describes keeps that description.
-            self._catalog_with_inputs = described.merged(self.catalog)
-        return self._catalog_with_inputs
+        # One that cannot be read is reported as an object of the input.
+        documents = self._inputs.loaded_definitions()
+        described = self._definitions.catalog_of(documents, [])
+        # The last catalog wins: what an option describes keeps that description.
+        return described.merged(self.catalog)
 
 
 def _from_openapi(inputs: Inputs, path: str, sources: Sources | None) -> Catalog:

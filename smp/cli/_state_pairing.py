@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import cached_property
 from typing import TypeAlias
 
 from smp._values.values import value_key
@@ -33,7 +34,6 @@ class StatePairing:
         self._entries = entries
         self._others = others
         self._inputs = inputs
-        self._sides: tuple[dict[Key, _Namespaces], dict[Key, _Namespaces]] | None = None
         self._partners: dict[int, Entry] = {}
         self._ambiguous: dict[int, list[Entry]] = {}
         self._paired: set[Key] = set()
@@ -43,8 +43,6 @@ class StatePairing:
 
         Raises Failure where it may be that of several objects.
         """
-        if self._sides is None:
-            self._sides = _by_key(self._entries), _by_key(self._others)
         key = entry.identity.key
         if key not in self._paired:
             self._paired.add(key)
@@ -53,6 +51,10 @@ class StatePairing:
         if entry.number in self._ambiguous:
             raise ambiguous_namespace(entry, self._ambiguous[entry.number])
         return self._partners.get(entry.number)
+
+    @cached_property
+    def _sides(self) -> tuple[dict[Key, _Namespaces], dict[Key, _Namespaces]]:
+        return _by_key(self._entries), _by_key(self._others)
 
     def unpaired(self) -> list[Entry]:
         """Return the entries of the other state that were no partner so far."""

@@ -191,7 +191,7 @@ def _find_way(code: str, sides: Sides, ways: Ways) -> Remedy | None:
         purpose = "to remove it"
     else:
         return None
-    for way, obj in ways.others():
+    for way, obj in ways.others:
         if _holds(value_at(obj, sides.path), wanted):
             return Remedy(f"{purpose}, {_BY_WAY[way]}", (), wanted, way)
     return None

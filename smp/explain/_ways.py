@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import cached_property
 from typing import Final
 
 import msgspec
@@ -61,7 +63,6 @@ class Ways:
         self._options = msgspec.structs.replace(options, hazards=policy)
         self._is_clean = is_clean
         self._wrong_part: Path | None = None
-        self._others: tuple[tuple[Way, JSONObject], ...] | None = None
 
     def apply_edited(self, sides: Sides, edits: tuple[Edit, ...]) -> JSONObject | None:
         """Return what an apply of edited inputs leads to, as far as a path goes.
@@ -111,20 +112,17 @@ class Ways:
             as_object(_cut(inputs.live, places, LIVE)),
         )
 
-    def others(self) -> tuple[tuple[Way, JSONObject], ...]:
-        """Return the other ways that lead to all that the manifest asks for."""
-        if self._others is None:
-            found: list[tuple[Way, JSONObject]] = []
-            for run in (self._server_side, self._run_replace):
-                try:
-                    way, obj = run()
-                    if self._is_reached(obj):
-                        found.append((way, obj))
-                except SmpError:
-                    # The server refuses this way.
-                    continue
-            self._others = tuple(found)
-        return self._others
+    @cached_property
+    def others(self) -> list[tuple[Way, JSONObject]]:
+        """The other ways that lead to all that the manifest asks for."""
+        found: list[tuple[Way, JSONObject]] = []
+        for run in (self._server_side, self._run_replace):
+            # The server may refuse this way.
+            with suppress(SmpError):
+                way, obj = run()
+                if self._is_reached(obj):
+                    found.append((way, obj))
+        return found
 
     def _server_side(self) -> tuple[Way, JSONObject]:
         """Run ``kubectl apply --server-side``, forced where it has conflicts."""

@@ -7,8 +7,6 @@ import threading
 from concurrent.futures import Future
 from typing import Any, Final
 
-import msgspec
-
 from smp.server.run import Server, open_listening_socket
 from smp.server.settings import Listener, Settings
 from smp.testing._faults import KubernetesApiError
@@ -17,28 +15,21 @@ from smp.testing._server import TestServer, run
 _LISTENER: Final = Listener(port=0)
 
 
-class _Running(msgspec.Struct, frozen=True):
-    """What other threads need of the thread of the server."""
-
-    url: str
-    loop: asyncio.AbstractEventLoop
-    server: Server
-    test_server: TestServer
-
-
 class ServerThread:
     """A server that runs from its making until ``stop``."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._started: Future[_Running] = Future()
+        # What other threads need of the thread of the server.
+        self._started: Future[
+            tuple[str, asyncio.AbstractEventLoop, Server, TestServer]
+        ] = Future()
         # A test that forgets to stop it must not keep the process from ending.
         self._thread = threading.Thread(
             target=self._run, name="smp-kubernetes-api", daemon=True
         )
         self._thread.start()
-        self._running = self._started.result()
-        self.url = self._running.url
+        self.url, self._loop, self._server, self._test_server = self._started.result()
 
     def call(self, operation: str, *arguments: Any) -> Any:
         """Call a method of the TestServer, in its event loop.
@@ -47,14 +38,12 @@ class ServerThread:
         """
         if not self._thread.is_alive():
             raise KubernetesApiError("the API server is not running")
-        method = getattr(self._running.test_server, operation)
-        return asyncio.run_coroutine_threadsafe(
-            method(*arguments), self._running.loop
-        ).result()
+        answer = getattr(self._test_server, operation)(*arguments)
+        return asyncio.run_coroutine_threadsafe(answer, self._loop).result()
 
     def stop(self) -> None:
         """End the server and its thread; a second time does nothing."""
-        self._running.server.end()
+        self._server.end()
         self._thread.join()
 
     def _run(self) -> None:
@@ -64,8 +53,7 @@ class ServerThread:
 
                 def ready(server: Server, test_server: TestServer) -> None:
                     loop = asyncio.get_running_loop()
-                    running = _Running(url, loop, server, test_server)
-                    self._started.set_result(running)
+                    self._started.set_result((url, loop, server, test_server))
 
                 asyncio.run(run(self._settings, _LISTENER, listening, ready))
         except BaseException as error:

@@ -20,6 +20,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from contextlib import closing, suppress
+from functools import cached_property
 from hashlib import blake2b
 from typing import Final, TypeAlias
 from urllib.parse import quote
@@ -73,7 +74,6 @@ class DocumentTable:
         # Where documents begin that are stored together, by their hash and number.
         self.blocks: dict[tuple[bytes, int], int] = {}
         self._numbers: dict[Granule, int] = {}
-        self._sorted: tuple[array[int], array[int]] | None = None
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -148,15 +148,17 @@ class DocumentTable:
         """Return where a text is, which is likely at a place; None where it is not."""
         if place < len(self.texts) and self.texts[place] == text:
             return place
-        if self._sorted is None:
-            order = sorted(range(len(self)), key=self.texts.__getitem__)
-            texts = array("Q", (self.texts[number] for number in order))
-            self._sorted = texts, array("I", order)
         texts, places = self._sorted
         found = bisect_left(texts, text)
         if found < len(texts) and texts[found] == text:
             return places[found]
         return None
+
+    @cached_property
+    def _sorted(self) -> tuple[array[int], array[int]]:
+        """The texts in their order, and where they are."""
+        order = sorted(range(len(self)), key=self.texts.__getitem__)
+        return array("Q", map(self.texts.__getitem__, order)), array("I", order)
 
     def line_in(self, other: DocumentTable, line: int) -> int | None:
         """Return the line that another table has for the document at a line.
