@@ -377,12 +377,7 @@ class Inputs:
                 "no document found", code="empty-document", source=name_of(path)
             )
         charts = [reason for reason in reasons if reason.endswith(RENDER_FIRST)]
-        raise DocumentError(
-            "no Kubernetes object found",
-            code="no-objects",
-            source=name_of(path),
-            hint=min(charts, default="an object has apiVersion and kind"),
-        )
+        raise without_object(path, *sorted(charts)[:1])
 
     def load(self, entry: Entry) -> Object:
         """Parse an entry as an object. Raises Failure."""
@@ -706,6 +701,14 @@ def unreadable(
     """Make the error of a file that cannot be read."""
     text = f"cannot read the file: {reason}"
     return failure(text, code="unreadable", source=name_of(path))
+
+
+def without_object(
+    path: str, hint: str = "an object has apiVersion and kind"
+) -> DocumentError:
+    """Make the error of a path without any object."""
+    text = "no Kubernetes object found"
+    return DocumentError(text, code="no-objects", source=name_of(path), hint=hint)
 
 
 def explain(error: DocumentError, data: bytes) -> DocumentError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
 from smp._values.values import JSON
@@ -128,6 +128,14 @@ _RENDITIONS: Final = {
     "yellow": 33,
     "cyan": 36,
 }
+
+
+def in_columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield cells as lines; a column without any text is left out."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        columns = zip(row, widths, strict=True)
+        yield "  ".join([cell.ljust(width) for cell, width in columns if width])
 
 
 def style_text(lines: Iterable[Line], *, is_coloured: bool) -> str:

@@ -29,7 +29,7 @@ from smp.cli._options import (
     output_option,
     share_options,
 )
-from smp.cli._outputs import YAML_SEPARATORS, Line, has_colours, style_text
+from smp.cli._outputs import YAML_SEPARATORS, Line, has_colours, in_columns, style_text
 from smp.cli._owners import owner_record, owner_text
 from smp.cli._run import Work, run
 from smp.cli._selection import Selection
@@ -47,7 +47,6 @@ _WARNING: Final = "yellow"
 _NO_MANAGER: Final = "no manager"
 # Before each other owner of a value that has several.
 _AND: Final = "+ "
-_BETWEEN: Final = "  "
 
 
 class BlameSettings(CommandSettings, frozen=True):
@@ -187,7 +186,7 @@ def yaml_with_owners(outcome: BlameOutcome) -> Iterator[Line]:
         shown.append((absent, f"# not in the object: {field.path}"))
 
     cells = [_cells(value) for value, _text in shown]
-    lines = _in_columns([row for rows in cells for row in rows])
+    lines = in_columns([row for rows in cells for row in rows])
     has_several = any(len(rows) > 1 for rows in cells)
     for (value, text), rows in zip(shown, cells, strict=True):
         style = _WARNING if value.ownership is Ownership.NONE else _OWNER
@@ -198,14 +197,6 @@ def yaml_with_owners(outcome: BlameOutcome) -> Iterator[Line]:
             yield [(first, style), (f" | {printable(line)}".rstrip(), "")]
         for other in others:
             yield [(f"{_AND}{other}", style), (" |", "")]
-
-
-def _in_columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield cells as lines; a column without any text is left out."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        columns = zip(row, widths, strict=True)
-        yield _BETWEEN.join([cell.ljust(width) for cell, width in columns if width])
 
 
 def _cells(value: BlamedValue) -> list[tuple[str, ...]]:
@@ -231,7 +222,7 @@ def report_lines(outcome: BlameOutcome) -> Iterator[Line]:
     # Two entries may be equal in all but their fields.
     for owned in (*[value.owners for value in fields], *absent_owners):
         counts.update(id(owner) for owner in owned)
-    lines = _in_columns([*map(_owner_cells, owners)])
+    lines = in_columns([*map(_owner_cells, owners)])
     for owner, line in zip(owners, lines, strict=True):
         count = counts[id(owner)]
         # Options may select none of its fields.

@@ -30,7 +30,7 @@ from smp.cli._options import (
     output_option,
     share_options,
 )
-from smp.cli._outputs import write, write_document
+from smp.cli._outputs import in_columns, write, write_document
 from smp.errors import SmpError, UnknownFieldError, did_you_mean, listing
 from smp.schema.catalog import Catalog, kubernetes
 from smp.schema.descriptions import Descriptions, TypeDescription
@@ -436,13 +436,8 @@ def _table(rows: list[JSONObject]) -> str:
         return ""
     cells = [[name.replace("_", " ").upper() for name in _COLUMNS]]
     cells += [[_text(row[name]) for name in _COLUMNS] for row in rows]
-    columns = range(len(_COLUMNS))
-    widths = [max(len(row[column]) for row in cells) for column in columns]
-    lines = [""]
-    for row in cells:
-        padded = [row[column].ljust(widths[column]) for column in columns]
-        lines.append("  ".join(padded).rstrip())
-    return "".join(f"{line}\n" for line in lines)
+    lines = [line.rstrip() for line in in_columns(cells)]
+    return "".join(f"{line}\n" for line in ("", *lines))
 
 
 def _wrap(text: JSON, *, indent: int) -> list[str]:

@@ -13,7 +13,7 @@ import msgspec
 from smp.cli._commands import Command, CommandOption, repeatable, text_option
 from smp.cli._errors import CommandFailure, UsageError, printable, report
 from smp.cli._exit_codes import Tally
-from smp.cli._inputs import NOT_AN_OBJECT, Inputs, name_of
+from smp.cli._inputs import NOT_AN_OBJECT, Inputs, name_of, without_object
 from smp.cli._interrupts import Interruption
 from smp.cli._linted import (
     FORM_NAMES,
@@ -239,12 +239,7 @@ class _Tally:
         for path in dict.fromkeys(paths):
             is_known = name_of(path) in self._files | skipped | failed
             if not is_known and not os.path.isdir(path):  # noqa: PTH112  # without pathlib
-                yield DocumentError(
-                    "no Kubernetes object found",
-                    code="no-objects",
-                    source=name_of(path),
-                    hint="an object has apiVersion and kind",
-                )
+                yield without_object(path)
 
     def as_shown(self, checked: ObjectReport) -> ObjectReport:
         findings = [each for each in checked.findings if each.severity in self.shown]
