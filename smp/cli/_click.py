@@ -21,7 +21,7 @@ from smp.cli._commands import (
     CommandOption,
     ValueKind,
 )
-from smp.cli._errors import printable, report
+from smp.cli._errors import report, say
 from smp.cli._version import version_line
 from smp.errors import did_you_mean, listing
 
@@ -457,7 +457,7 @@ def _show(error: click.ClickException) -> None:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
         return
-    report(f"smp: error: {printable(error.format_message())}")
+    say(f"error: {error.format_message()}")
     context = error.ctx if isinstance(error, click.UsageError) else None
     if context is not None:
         usage = " ".join(context.get_usage().removeprefix("Usage: ").split())

@@ -10,7 +10,7 @@ import msgspec
 
 from smp._values.values import JSONObject
 from smp.cli._cluster_options import ClusterSettings, MergeSettings
-from smp.cli._errors import CommandFailure, UsageError, printable, report
+from smp.cli._errors import CommandFailure, UsageError, say
 from smp.cli._inputs import FOR_ANOTHER_TOOL, RENDER_FIRST, Inputs
 from smp.cli._live import connect
 from smp.cli._objects import Entry
@@ -117,7 +117,7 @@ def read_manifests(settings: MergeSettings) -> Manifests:
     # none of a cluster, and may lie beside them.
     for document, reason in inputs.skipped:
         if reason == FOR_ANOTHER_TOOL or reason.endswith(RENDER_FIRST):
-            report(printable(f"smp: note: {document.source}: {reason}"))
+            say(f"note: {document.source}: {reason}")
             continue
         error = DocumentError(
             reason, code="not-an-object", source=document.source, line=document.line

@@ -18,7 +18,7 @@ from smp.cli._cluster_inputs import (
 )
 from smp.cli._cluster_options import MergeSettings
 from smp.cli._comparing import Comparing
-from smp.cli._errors import CommandFailure, inline, printable, report
+from smp.cli._errors import CommandFailure, inline, printable, report, say
 from smp.cli._exit_codes import describe
 from smp.cli._formats import patch_layout
 from smp.cli._identity import identity_of
@@ -147,7 +147,7 @@ class ProgressLine(StatusLine):
         self.clear()
         # A request may be on its way.
         known = f"{self._total} are done" if self._total else "nothing is done"
-        report(f"smp: interrupted: {known}; what was sent last may be done as well")
+        say(f"interrupted: {known}; what was sent last may be done as well")
 
 
 def apply_line(applied: Applied, *, suffix: str, only_name: bool) -> str:
@@ -183,11 +183,7 @@ def show_requests(results: Sequence[Applied]) -> None:
         for request in result.requests:
             # The last one is the apply of the manifest.
             body = "" if request is result.requests[-1] else f": {inline(request.body)}"
-            report(
-                printable(
-                    f"smp: note: {str(result).partition(' ')[0]}: {request}{body}"
-                )
-            )
+            say(f"note: {str(result).partition(' ')[0]}: {request}{body}")
 
 
 def show_failures(manifests: Manifests, results: list[Any]) -> bool:

@@ -15,7 +15,7 @@ from functools import partial
 
 from smp._values.path_patterns import pattern_of
 from smp._values.values import ABSENT, JSONObject
-from smp.cli._errors import report
+from smp.cli._errors import say
 from smp.cli._inputs import Inputs, name_of
 from smp.cli._options import CommandSettings
 from smp.comparison import (
@@ -53,7 +53,7 @@ class Comparing:
         found = read_rule_files(settings, inputs)
         today = date.today()  # noqa: DTZ011  # that of the reader
         for rule in found.expired(today):
-            report(f"smp: warning: {rule.label}: the rule expired after {rule.expires}")
+            say(f"warning: {rule.label}: the rule expired after {rule.expires}")
         rules = [*found.at(today).all, *settings.ignore]
         for file in settings.ignore_file:
             rules += _rules_in(file, inputs)

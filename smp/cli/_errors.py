@@ -73,6 +73,11 @@ def report(text: str, end: str = "\n") -> None:
         sys.stderr.flush()
 
 
+def say(text: str) -> None:
+    """Write a line of this program to standard error."""
+    report(f"smp: {printable(text)}")
+
+
 @contextmanager
 def concerning(document: Located, label: str = "") -> Iterator[None]:
     """Add to an error the document, and the object in it, that it is about."""

@@ -16,7 +16,7 @@ import msgspec
 
 from smp._values.api_objects import set_metadata
 from smp._values.values import JSON, as_object
-from smp.cli._errors import CommandFailure, concerning, printable, report
+from smp.cli._errors import CommandFailure, concerning, printable, report, say
 from smp.cli._identity import ObjectIdentity, identity_at_a_glance, identity_of
 from smp.cli._kustomize import built
 from smp.cli._objects import Entry, Listing, Object, TextPart, is_object, numbered
@@ -633,7 +633,7 @@ class Inputs:
         """Count and name on standard error what was skipped."""
         if self.skipped:
             plural = "s" if len(self.skipped) > 1 else ""
-            report(f"smp: skipped {len(self.skipped)} document{plural}:")
+            say(f"skipped {len(self.skipped)} document{plural}:")
         for document, reason in self.skipped:
             line = f"{document.source}:{document.line}: {reason}"
             report(f"  {printable(line)}")

@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 
 from smp._values.api_objects import drop_managed_fields
 from smp._values.values import JSONObject, as_text
-from smp.cli._errors import CommandFailure, UsageError, printable, report
+from smp.cli._errors import CommandFailure, UsageError, say
 from smp.cli._identity import identity_of
 from smp.cli._inputs import Inputs
 from smp.cli._objects import Entry, Listing, numbered
@@ -127,7 +127,7 @@ def live_objects(
         connected, map(kind_of, objects.values()), settings.kubernetes
     )
     for problem in defined.problems:
-        report(printable(f"smp: warning: {problem}"))
+        say(f"warning: {problem}")
     # One among the manifests is what the cluster will have: the last one counts.
     inputs.definitions[:0] = [_entry_of(found, "") for found in defined.found]
     for number, obj in zip(objects, lives, strict=True):

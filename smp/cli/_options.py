@@ -21,7 +21,7 @@ from smp.cli._commands import (
     text_option,
 )
 from smp.cli._definitions import Definitions, is_definition
-from smp.cli._errors import concerning, report
+from smp.cli._errors import concerning, say
 from smp.cli._inputs import COMPILED, Inputs
 from smp.cli._secrets import Masks
 from smp.documents import MAX_BYTES, Document, read
@@ -231,8 +231,8 @@ class Schemas:
                 self._definitions.catalog_of(documents, inputs.problems)
             )
         if len(documents) >= _MANY_DEFINITIONS and not settings.quiet:
-            report(
-                f"smp: note: {len(documents)} definitions take long to read; "
+            say(
+                f"note: {len(documents)} definitions take long to read; "
                 "smp schema compile makes a file of them for --crd"
             )
         if sources is not None:

@@ -19,7 +19,7 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 
 from smp._values.findings import Finding
-from smp.cli._errors import CommandFailure, printable, report
+from smp.cli._errors import CommandFailure, printable, report, say
 from smp.cli._exit_codes import Tally, describe, is_refusal
 from smp.cli._inputs import Inputs
 from smp.cli._interrupts import Interruption
@@ -146,7 +146,7 @@ def run(
                 break
         output.end()
         if interruption.is_requested:
-            report(f"smp: interrupted: {output.totals.line(len(inputs.skipped))}")
+            say(f"interrupted: {output.totals.line(len(inputs.skipped))}")
     return output.finish()
 
 
@@ -225,7 +225,7 @@ class _RunOutput:
         if selects and not totals.verdicts and not self._work.nothing:
             # A gate that looks at nothing is not open.
             selectors = _selectors(settings)
-            report(printable(f"smp: error: no object is selected by {selectors}"))
+            say(f"error: no object is selected by {selectors}")
             tally.failed += 1
             return tally.exit_code()
         tally.failed = totals.verdicts["failed"]
@@ -244,9 +244,9 @@ class _RunOutput:
             if work.layout.has_summary:
                 write(f"{summary}\n")
             elif totals.verdicts.total() > 1 or inputs.skipped or totals.set_aside:
-                report(f"smp: {summary}")
+                say(summary)
         if work.nothing and not totals.verdicts:
-            report(f"smp: note: {work.nothing}")
+            say(f"note: {work.nothing}")
 
 
 def _selectors(settings: CommandSettings) -> str:

@@ -51,7 +51,7 @@ from smp.cli._commands import (
     repeatable,
     switch,
 )
-from smp.cli._errors import CommandFailure, UsageError, printable, report
+from smp.cli._errors import CommandFailure, UsageError, report, say
 from smp.cli._identity import identity_of
 from smp.cli._interrupts import InterruptNotice
 from smp.cli._options import (
@@ -146,7 +146,7 @@ def print_live(settings: ClusterSettings) -> int:
         if not found:
             return _ERROR if failed else 0
     for label in missing:
-        report(printable(f"smp: error: {label}: not found"))
+        say(f"error: {label}: not found")
     # kubectl get leaves them out as well (Go: printers.OmitManagedFieldsPrinter).
     if not settings.show_managed_fields:
         found = [drop_managed_fields(obj) for obj in found]
@@ -267,7 +267,7 @@ def list_applysets(settings: ClusterSettings) -> int:
         state = cluster.verify_applyset(name, tooling=settings.tooling)
     print_set(state, is_json=is_json)
     for problem in state.problems:
-        report(printable(f"smp: error: {state.parent}: {problem}"))
+        say(f"error: {state.parent}: {problem}")
     return _ERROR if state.problems else 0
 
 

@@ -11,7 +11,7 @@ from typing import Final, cast
 import msgspec
 
 from smp.cli._commands import Command, CommandOption, repeatable, text_option
-from smp.cli._errors import CommandFailure, UsageError, printable, report
+from smp.cli._errors import CommandFailure, UsageError, printable, report, say
 from smp.cli._exit_codes import Tally
 from smp.cli._inputs import NOT_AN_OBJECT, Inputs, name_of, without_object
 from smp.cli._interrupts import Interruption
@@ -116,7 +116,7 @@ def run_lint(settings: LintSettings) -> int:
     if not settings.quiet:
         inputs.report_skipped()
         tally.report_kinds()
-        report(f"smp: {tally.summary()}")
+        say(tally.summary())
     # What a linter finds is what it looks for, whatever a server does with it.
     found = sum(tally.levels[name] for name in tally.shown)
     return Tally(tally.forms.total(), tally.failed, found=found).exit_code()
@@ -248,7 +248,7 @@ class _Tally:
     def report_unchecked(self, *, is_strict: bool) -> None:
         """Name the definitions with rules that were not checked: once for each."""
         for text in self._unchecked:
-            report(printable(f"smp: warning: {text}"))
+            say(f"warning: {text}")
             self.failed += is_strict
 
     def report_kinds(self) -> None:
@@ -258,11 +258,9 @@ class _Tally:
         named = ", ".join(
             f"{kind} ({count})" for kind, count in sorted(self._kinds.items())
         )
-        report(
-            printable(
-                f"smp: note: {number(total, 'document')} without a schema: {named}; "
-                "--crd FILE or --openapi FILE describes more kinds"
-            )
+        say(
+            f"note: {number(total, 'document')} without a schema: {named}; "
+            "--crd FILE or --openapi FILE describes more kinds"
         )
 
     def summary(self) -> str:

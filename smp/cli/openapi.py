@@ -19,7 +19,7 @@ from smp.cli._commands import (
     import_extra,
     switch,
 )
-from smp.cli._errors import concerning, printable, report
+from smp.cli._errors import concerning, say
 from smp.cli._inputs import Inputs
 from smp.cli._options import output_option, profile_option
 from smp.cli._outputs import write_document
@@ -45,7 +45,7 @@ def convert(*, document: str, version: str, defaults: bool, output: str) -> int:
     )
     for name, count in sorted(lost.items()):
         plural = "s" if count != 1 else ""
-        report(f"smp: not converted: {name}, {count} time{plural}")
+        say(f"not converted: {name}, {count} time{plural}")
     return DONE
 
 
@@ -80,7 +80,7 @@ def generate(*, paths: tuple[str, ...], profile: str, version: str, output: str)
         by_name.setdefault(name, []).append(text)
     for name, [first, *others] in by_name.items():
         more = f" (and {len(others)} more of +{name})" if others else ""
-        report(printable(f"smp: not published: {first}{more}"))
+        say(f"not published: {first}{more}")
     return DONE
 
 

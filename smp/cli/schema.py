@@ -19,7 +19,7 @@ from smp.cli._commands import (
     text_option,
 )
 from smp.cli._definitions import is_definition
-from smp.cli._errors import CommandFailure, concerning, report
+from smp.cli._errors import CommandFailure, concerning, say
 from smp.cli._inputs import STDIN, Inputs
 from smp.cli._objects import label_of
 from smp.cli._options import EXCLUDE_OPTION
@@ -83,8 +83,8 @@ def compile_documents(
             ) from None
     left_out = len(documents) - len(definitions)
     if definitions and left_out:
-        report(
-            f"smp: note: left out, as no CustomResourceDefinition: {left_out} "
+        say(
+            f"note: left out, as no CustomResourceDefinition: {left_out} "
             f"document{'s' if left_out > 1 else ''}"
         )
     return PARTLY if failed else DONE

@@ -24,7 +24,7 @@ from smp.cli._commands import (
     switch,
     text_option,
 )
-from smp.cli._errors import UsageError, report
+from smp.cli._errors import UsageError, say
 from smp.cli._inputs import Inputs
 from smp.cli._options import KUBERNETES_OPTION, profile_option
 from smp.cli._outputs import write
@@ -90,12 +90,10 @@ def _place_managed_file(options: dict[str, Any]) -> Path:
 def _warn_of_token(options: dict[str, Any]) -> None:
     """Say where others could read the token."""
     if not options["tls_cert"]:
-        report(
-            "smp: note: kubectl sends a token over HTTPS only (--tls-cert, --tls-key)"
-        )
+        say("note: kubectl sends a token over HTTPS only (--tls-cert, --tls-key)")
     if os.name == "posix" and options["token_file"].stat().st_mode & 0o077:
-        report(
-            f"smp: note: {options['token_file']} has the token, and is not only for its"
+        say(
+            f"note: {options['token_file']} has the token, and is not only for its"
             " owner (chmod 600)"
         )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from smp.cli._drift.output import DriftTotals
-from smp.cli._errors import CommandFailure, printable, report
+from smp.cli._errors import CommandFailure, report, say
 from smp.cli._exit_codes import Tally
 from smp.cli._inputs import Inputs
 from smp.cli._interrupts import Interruption
@@ -57,7 +57,7 @@ class RunNotices:
             report(block)
         if not self._settings.quiet:
             for text in skipped:
-                report(f"smp: skipped: {printable(text)}")
+                say(f"skipped: {text}")
 
     def tell_new(self) -> None:
         """Name what this process could not read since the last time."""
@@ -74,13 +74,13 @@ class RunNotices:
         if not self._settings.quiet:
             self.progress.clear()
             for text in texts:
-                report(printable(f"smp: {text}"))
+                say(text)
 
     def tell_interruption(self) -> None:
         """Say what a run that was interrupted has not compared of what it read."""
         if self.is_interrupted:
             left = f"{self.kept - self.done:,} of the objects that were read"
-            report(f"smp: interrupted: {self._totals.line()}; {left} were not compared")
+            say(f"interrupted: {self._totals.line()}; {left} were not compared")
 
     def end(self) -> int:
         """Say how many objects there were; return the exit code."""
@@ -88,12 +88,12 @@ class RunNotices:
         if not self._settings.quiet:
             read = sorted(self.read.items())
             counts = [f"{count:,} {side}" for side, count in read if count]
-            report(
-                f"smp: read {', '.join(counts) or _NO_PAIRS}; "
+            say(
+                f"read {', '.join(counts) or _NO_PAIRS}; "
                 f"{self._skipped:,} skipped, {self._failed:,} could not be read"
             )
             if self._settings.report_format is not None:
-                report(f"smp: {self._totals.line()}")
+                say(self._totals.line())
         verdicts = self._totals.verdicts
         incomplete = [each for each in self._totals.clusters() if not each.complete]
         failed = self._failed + len(incomplete)
