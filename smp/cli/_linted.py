@@ -239,25 +239,17 @@ def _identities(chunk: Chunk) -> list[tuple[ObjectIdentity, int]]:
     ]
 
 
-class Linter:
+class Linter(msgspec.Struct):
     """What is done with each part: parse it, and lint its documents."""
 
-    def __init__(
-        self,
-        inputs: Inputs,
-        schemas: Schemas,
-        settings: LintSettings,
-        kind: Schema | None,
-        policies: CommandPolicies | None,
-    ) -> None:
-        self._policies = policies
-        # What patches are of that do not say it themselves.
-        self._kind = kind
-        self._inputs = inputs
-        self._schemas = schemas
-        self._settings = settings
-        self._schemas_of_targets: dict[PatchTarget, Schema | None] = {}
-        self._unchecked: dict[str, str] = {}
+    inputs: Inputs
+    schemas: Schemas
+    settings: LintSettings
+    # What patches are of that do not say it themselves.
+    kind: Schema | None
+    policies: CommandPolicies | None
+    schemas_of_targets: dict[PatchTarget, Schema | None] = {}
+    unchecked: dict[str, str] = {}
 
     def result(self, part: LintedPart) -> Linted:
         """Return what was found in a part; what is wrong with it is a problem."""
@@ -269,7 +261,7 @@ class Linter:
     def linted(self, part: LintedPart) -> Linted:
         """Return what was found in a part. Raises Failure."""
         entry = part.entry
-        data = self._inputs.data_of(entry)
+        data = self.inputs.data_of(entry)
         chunk = Chunk(data, entry.source, entry.line, list_of=entry.list_of)
         # Not all text that looks like an object when it is listed can be read.
         try:
@@ -304,7 +296,7 @@ class Linter:
             tuple(reports),
             tuple(forms),
             tuple(kinds),
-            tuple(filter(None, self._unchecked.values())),
+            tuple(filter(None, self.unchecked.values())),
             tuple(skipped),
         )
 
@@ -313,7 +305,7 @@ class Linter:
     ) -> Iterator[Hazard]:
         """Yield what was found in a document and not taken back, with its place."""
         for hazard in found:
-            if hazard.code not in self._settings.codes:
+            if hazard.code not in self.settings.codes:
                 place = texts.place_of(number, hazard.path)
                 if not texts.ignores(hazard.code, place.line):
                     yield msgspec.structs.replace(hazard, place=place)
@@ -321,11 +313,11 @@ class Linter:
     def _schema_of_patches(self, part: LintedPart) -> Schema | None:
         """Return the schema of what patches without apiVersion and kind are of."""
         target = part.target
-        if self._kind is not None or target is None or not target.kind:
-            return self._kind
-        if target not in self._schemas_of_targets:
+        if self.kind is not None or target is None or not target.kind:
+            return self.kind
+        if target not in self.schemas_of_targets:
             # Of several versions, clients prefer the first one.
-            catalog = self._schemas.catalog
+            catalog = self.schemas.catalog
             matching: list[tuple[str, str]] = []
             for api_version, name in catalog.kinds():
                 group, _, version = api_version.rpartition("/")
@@ -336,8 +328,8 @@ class Linter:
             schema = None
             if matching:
                 schema = catalog.schema(matching[0][1], target.kind)
-            self._schemas_of_targets[target] = schema
-        return self._schemas_of_targets[target]
+            self.schemas_of_targets[target] = schema
+        return self.schemas_of_targets[target]
 
     def _reason_to_skip(
         self, value: JSON, part: LintedPart, kind: Schema | None
@@ -382,14 +374,14 @@ class Linter:
             named = {"apiVersion": kind.api_version, "kind": kind.kind}
         if schema is not None:
             self._note_unchecked(schema, value)
-        custom = self._schemas.is_custom(named)
+        custom = self.schemas.is_custom(named)
         form, guessed = self._form(value, schema, part, custom=custom)
         # A patch may stand beside what it patches, and a dump may repeat an object.
         if former and form == "manifest":
             found.append(finding("repeated-object", _NAME, "manifest", place=former))
         found += lint(value, schema, form, custom=custom, guessed=guessed)
-        if self._policies is not None and form == "manifest":
-            _, verdict = self._policies.review(value)
+        if self.policies is not None and form == "manifest":
+            _, verdict = self.policies.review(value)
             for code, messages in (
                 ("denied-by-policy", [message for message, _ in verdict.denials]),
                 ("warned-by-policy", verdict.warnings),
@@ -410,11 +402,11 @@ class Linter:
             found = structural_schemas(value)
             schemas = {f"{each[0]} {each[1]}": found[each].schema for each in found}
         for name, structural in schemas.items():
-            if name not in self._unchecked:
+            if name not in self.unchecked:
                 missing = unchecked(structural)
                 # A rule of a definition that does not compile is an error of it.
                 is_told = missing and (missing.lacks_extra or not is_definition)
-                self._unchecked[name] = f"{name}: {missing}" if is_told else ""
+                self.unchecked[name] = f"{name}: {missing}" if is_told else ""
 
     def _schema_of(
         self, obj: JSONObject, found: list[Hazard], kinds: list[str]
@@ -422,7 +414,7 @@ class Linter:
         """Return the schema of an object; None where there is none, which is noted."""
         identity = identity_of(obj)
         try:
-            schema, _note = self._schemas.of_any(obj)
+            schema, _note = self.schemas.of_any(obj)
         except UnknownKindError as error:
             # A group of Kubernetes itself has no such kind in this version.
             found.append(
@@ -450,7 +442,7 @@ class Linter:
         custom: bool,
     ) -> tuple[Form, bool]:
         """Return what an object is, and whether that was found by its content."""
-        asked = self._settings
+        asked = self.settings
         is_patch = asked.as_ == "patch" or part.target is not None
         if asked.as_ == "manifest":
             return "manifest", False

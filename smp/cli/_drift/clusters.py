@@ -84,10 +84,8 @@ class _Wanted(msgspec.Struct):
         """Add a manifest; one that names no namespace is for that of a context."""
         _cluster, group, kind, name = record.key
         place = group, kind, record.namespace
-        wanted = self.found.get(place)
-        if wanted is None:
-            wanted = self.found[place] = _WantedNames(record.api_version, set())
-        wanted.names.add(name)
+        wanted = _WantedNames(record.api_version, set())
+        self.found.setdefault(place, wanted).names.add(name)
 
     def within(self, namespace: str) -> dict[_Place, _WantedNames]:
         """Return the names of each kind, in the namespaces to list."""
@@ -333,8 +331,9 @@ class LiveFleet:
         for place, wanted in own.items():
             places[place] = wanted.joined(places.get(place))
         origin = self._clients.place(name)
+        facts = name, origin, server, self._extra
         lists = {
-            place: _ListReading(name, origin, server, place, wanted, extra=self._extra)
+            place: _ListReading(*facts, place, wanted, {*wanted.names})
             for place, wanted in places.items()
         }
         after: dict[_Place, str] = {}
@@ -354,39 +353,29 @@ class LiveFleet:
         yield _Answer(name, definitions=definitions)
 
 
-class _ListReading:
+class _ListReading(msgspec.Struct):
     """A list of a cluster while it is read: of what manifests name, or of all.
 
     ``origin`` is the cluster for a reader. One that is made anew may have the name of
-    another one, and has another ``server``.
+    another one, and has another ``server``. ``left`` are the names that were not met.
     """
 
-    def __init__(
-        self,
-        cluster: str,
-        origin: str,
-        server: str,
-        place: _Place,
-        wanted: _WantedNames,
-        *,
-        extra: bool,
-    ) -> None:
-        self._cluster = cluster
-        self._origin = origin
-        self._server = server
-        self._place = place
-        self._api_version = wanted.api_version
-        self._left = {*wanted.names}
-        self._names = wanted.names
-        self._extra = extra
-        # What an earlier run has read, until it is known whether that counts.
-        self.earlier: KeptList | None = None
+    cluster: str
+    origin: str
+    server: str
+    extra: bool
+    place: _Place
+    wanted: _WantedNames
+    left: set[str]
+    # What an earlier run has read, until it is known whether that counts.
+    earlier: KeptList | None = None
 
     @property
     def key(self) -> bytes:
         """What the list, and what is read of it, is known by from run to run."""
-        facts = (self._cluster, self._place, self._api_version, sorted(self._names))
-        encoded = msgspec.json.encode((*facts, self._extra, self._server))
+        wanted = self.wanted.api_version, sorted(self.wanted.names)
+        facts = (self.cluster, self.place, *wanted, self.extra, self.server)
+        encoded = msgspec.json.encode(facts)
         return blake2b(encoded, digest_size=_DIGEST).digest()
 
     def answer(self, page: ListedPage, seen: set[tuple[str, ...]]) -> _Answer:
@@ -396,9 +385,9 @@ class _ListReading:
             earlier = KeptList("", "", [])
         found, made = list[Record](), list[Record]()
         for live in page.objects:
-            if as_object(live.get("metadata")).get("name") in self._names:
+            if as_object(live.get("metadata")).get("name") in self.wanted.names:
                 found.append(self._record_of(live))
-            elif self._extra:
+            elif self.extra:
                 of_controller = is_controlled(live)
                 (made if of_controller else found).append(self._record_of(live))
         new: list[Record] = []
@@ -406,12 +395,12 @@ class _ListReading:
             if _key(record) not in seen:
                 new.append(record)
             seen.add(_key(record))
-            self._left.discard(record.name)
+            self.left.discard(record.name)
         if page.error is not None:
             # What was not read of the list is not known.
-            new = [self._unknown(name, page.error) for name in sorted(self._left)]
+            new = [self._unknown(name, page.error) for name in sorted(self.left)]
         return _Answer(
-            self._cluster,
+            self.cluster,
             new,
             found,
             earlier.since,
@@ -425,13 +414,13 @@ class _ListReading:
     def allowed(self, page: ListedPage, cluster: Cluster) -> ListedPage:
         """Return a page; where no list is allowed, with what may be read one by one."""
         error = page.error
-        if self._extra or not isinstance(error, ApiError) or error.status != _FORBIDDEN:
+        if self.extra or not isinstance(error, ApiError) or error.status != _FORBIDDEN:
             return page
-        _group, kind, namespace = self._place
-        head = {"apiVersion": self._api_version, "kind": kind}
+        _group, kind, namespace = self.place
+        head = {"apiVersion": self.wanted.api_version, "kind": kind}
         wanted = [
             {**head, "metadata": {"name": name, "namespace": namespace}}
-            for name in sorted(self._names)
+            for name in sorted(self.wanted.names)
         ]
         with suppress(SmpError):
             found = cluster.get_all(wanted)
@@ -439,14 +428,14 @@ class _ListReading:
         return page
 
     def _record_of(self, live: JSONObject) -> Record:
-        return record_of(live, self._cluster, self._origin)
+        return record_of(live, self.cluster, self.origin)
 
     def _unknown(self, name: str, error: SmpError) -> Record:
         """Return what stands for the live object of a manifest that was not read."""
-        _group, kind, namespace = self._place
+        _group, kind, namespace = self.place
         return Record(
-            self._cluster,
-            self._api_version,
+            self.cluster,
+            self.wanted.api_version,
             kind,
             namespace,
             name,

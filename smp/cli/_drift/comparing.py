@@ -170,41 +170,35 @@ class Found(msgspec.Struct):
         )
 
 
-class Comparer:
+class Comparer(msgspec.Struct):
     """Compares the objects of a part; it is sent to processes.
 
     ``state`` is the file of what is known, and ``last`` the run of its findings.
     """
 
-    def __init__(
-        self,
-        catalog: Catalog,
-        rules: Rules,
-        settings: DriftSettings,
-    ) -> None:
-        self._catalog = catalog
-        # The definitions of clusters as catalogs, and as hashes.
-        self._catalogs: dict[str, tuple[Catalog, bytes]] = {}
-        self._rules = rules
-        self._settings = settings
-        self.state: str = ""
-        self.last: int = 0
-        self.salt: bytes = b""
+    catalog: Catalog
+    rules: Rules
+    settings: DriftSettings
+    state: str = ""
+    last: int = 0
+    salt: bytes = b""
+    # The definitions of clusters as catalogs, and as hashes.
+    catalogs: dict[str, tuple[Catalog, bytes]] = {}
 
     def define(self, cluster: str, catalog: Catalog, digest: bytes) -> None:
         """Judge the objects of a cluster by a catalog, which a hash stands for."""
-        self._catalogs[cluster] = catalog, digest
+        self.catalogs[cluster] = catalog, digest
 
     def _catalog_of(self, pair: ObjectPair) -> Catalog:
-        return self._catalogs.get(pair.record.cluster, (self._catalog, b""))[0]
+        return self.catalogs.get(pair.record.cluster, (self.catalog, b""))[0]
 
     def _salt_of(self, pair: ObjectPair) -> bytes:
-        known = self._catalogs.get(pair.record.cluster)
+        known = self.catalogs.get(pair.record.cluster)
         return self.salt if known is None else self.salt + known[1]
 
     def unchecked(self, kinds: Iterable[tuple[str, str]]) -> Iterator[str]:
         """Yield what cannot be checked of the definitions of some kinds, in order."""
-        catalogs = [self._catalog, *(each for each, _ in self._catalogs.values())]
+        catalogs = [self.catalog, *(each for each, _ in self.catalogs.values())]
         texts: dict[str, None] = {}
         for api_version, kind in sorted(kinds):
             for catalog in catalogs:
@@ -256,7 +250,7 @@ class Comparer:
 
     def _wanted(self, rows: list[DriftRow]) -> Callable[[DriftRow], bool]:
         """Return which rows that are the same somebody asks for."""
-        if self._settings.all_rows:
+        if self.settings.all_rows:
             return lambda _row: True
         if not self.state or not self.last:
             return lambda _row: False
@@ -267,10 +261,10 @@ class Comparer:
 
     def _with_owner(self, row: DriftRow, pair: ObjectPair) -> DriftRow:
         """Return a row with the owner of its object, unless that is the same."""
-        if row.verdict == "same" or not self._rules.owners:
+        if row.verdict == "same" or not self.rules.owners:
             return row
         obj = _identified(pair.record)
-        owner = self._rules.owner_of(obj)
+        owner = self.rules.owner_of(obj)
         return msgspec.structs.replace(row, owner=owner) if owner else row
 
     def _compared(self, pairs: list[ObjectPair]) -> Iterator[DriftRow]:
@@ -298,9 +292,9 @@ class Comparer:
         compared = load_fleet().compare(
             pa.RecordBatch.from_pydict(columns, pa.schema(types.items())),
             catalog=self._catalog_of(batch[0]),
-            rules=self._rules,
-            show_secrets=self._settings.show_secrets,
-            additions=self._settings.additions,
+            rules=self.rules,
+            show_secrets=self.settings.show_secrets,
+            additions=self.settings.additions,
         )
         for pair, values in zip(batch, compared.to_pylist(), strict=True):
             # Without both texts the row is unreadable.

@@ -103,10 +103,7 @@ class RecordReader:
         file = self._part.file
         try:
             for record in self._of_file(file.path, file.cluster):
-                if not self._is_desired:
-                    self._gaps.heard.add(record.cluster)
-                    if not record.event:
-                        self.listed.add(record.cluster)
+                self._hear(record.cluster, is_listed=not record.event)
                 self._has_some = True
                 yield record
         except DocumentError as error:
@@ -152,9 +149,14 @@ class RecordReader:
         """Remember of which cluster an object is that is known."""
         self._has_some = True
         self._names_clusters |= cluster != self._part.file.cluster
+        self._hear(cluster)
+
+    def _hear(self, cluster: str, *, is_listed: bool = True) -> None:
+        """Remember that something was read of a live cluster, which a list may be."""
         if not self._is_desired:
             self._gaps.heard.add(cluster)
-            self.listed.add(cluster)
+            if is_listed:
+                self.listed.add(cluster)
 
     def _fail_as_empty(self, file: str, cluster: str) -> None:
         """Remember a dump of nothing, which kubectl leaves where it fails."""
@@ -288,9 +290,7 @@ class RecordReader:
             # kubectl writes kind behind the items.
             self._fail(incomplete(document, _WITHOUT_END), cluster)
             return
-        if not self._is_desired:
-            self._gaps.heard.add(cluster)
-            self.listed.add(cluster)
+        self._hear(cluster)
         # Go: metav1.ListMeta; a server that lists in pages sets both, or the first.
         metadata = as_object(value.get("metadata"))
         remaining = number_of(metadata.get("remainingItemCount"))
@@ -401,24 +401,23 @@ class RecordReader:
     def _of_row(
         self, values: dict[str, Any], cluster: str, place: Document
     ) -> Iterator[Record]:
-        text = values["object"]
+        text, cluster = values["object"], values.get("cluster") or cluster
         # A table of both sides has a null where one of them has no object.
         if text is None:
             reason = "there is no object in the row"
             if values.get("name"):
                 self._skip(place, reason)
             else:
-                self._set_aside(place, reason, values.get("cluster") or cluster)
+                self._set_aside(place, reason, cluster)
             return
         record = _record_of_row(values, text, cluster, f"{place.source}:{place.line}")
         if record is not None:
             yield record
             return
-        of_row = values.get("cluster") or cluster
         if _is_json(text):
-            self._set_aside(place, NOT_AN_OBJECT, of_row)
+            self._set_aside(place, NOT_AN_OBJECT, cluster)
         else:
-            self._fail(incomplete(place, _NOT_JSON), of_row)
+            self._fail(incomplete(place, _NOT_JSON), cluster)
 
 
 def _record_of_row(
@@ -430,7 +429,7 @@ def _record_of_row(
     group = values.get("group")
     api_version = f"{group}/{version}" if group else version
     record = Record(
-        values.get("cluster") or cluster,
+        cluster,
         api_version or identity.api_version,
         values.get("kind") or identity.kind,
         values.get("namespace") or identity.namespace,
