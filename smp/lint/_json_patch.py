@@ -131,8 +131,7 @@ class _Way:
     """The types along a pointer.
 
     ``types`` has that of the whole object and then one for each name, as far as the
-    schema goes. ``stops_at`` is the number of the first name that cannot be right, and
-    ``is_below_scalar`` says that it stands below a value without members.
+    schema goes. ``stops_at`` is the number of the first name that cannot be right.
     """
 
     def __init__(self, names: tuple[str, ...], schema: Schema | None) -> None:
@@ -142,7 +141,6 @@ class _Way:
         self.merge_keys: list[str] = []
         self.steps: list[Step] = []
         self.stops_at: int | None = None
-        self.is_below_scalar = False
         merge_key = ""
         for number, name in enumerate(names):
             type_ = self.types[-1]
@@ -155,7 +153,6 @@ class _Way:
             field: Field | None = type_.field(name)
             if isinstance(type_, ScalarType) or field is None:
                 self.stops_at = number
-                self.is_below_scalar = isinstance(type_, ScalarType)
                 return
             self.types.append(field.type)
             self.steps.append(name)
@@ -173,7 +170,7 @@ def _wrong_pointer(way: _Way, where: Path, pointer: str) -> Hazard:
     number = way.stops_at or 0
     type_ = way.types[-1]
     name = way.names[number]
-    if way.is_below_scalar and isinstance(type_, ScalarType):
+    if isinstance(type_, ScalarType):
         # Most often a name of an annotation: its part before the slash is one here.
         joined = "/".join(way.names[number - 1 :])
         names = [*way.names[: number - 1], joined]
