@@ -540,7 +540,7 @@ class Inputs:
         documents = self._parsed(chunk, any_document=any_document)
         for index, document in enumerate(documents):
             identity = identity_of(as_object(document.value))
-            if not any_document and not is_object(document):
+            if not any_document and not is_object(document.value):
                 self.skipped.append((document, NOT_AN_OBJECT))
                 continue
             if not any_document and is_of_another_tool(identity):

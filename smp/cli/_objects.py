@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 
 from smp._values.findings import Finding
-from smp._values.values import JSONObject, type_name
+from smp._values.values import JSON, JSONObject, type_name
 from smp.cli._errors import CommandFailure
 from smp.cli._identity import Key, ObjectIdentity, identity_of
 from smp.documents import Chunk, Document
@@ -138,20 +138,12 @@ class Object(msgspec.Struct, frozen=True):
         return f"{self.document.source}:{self.document.line}"
 
 
-def is_object(document: Document) -> bool:
-    """Tell whether a document is meant to be an object.
+def is_object(value: JSON) -> bool:
+    """Tell whether a value is meant to be an object.
 
     apiVersion or kind alone is enough; looking for the schema reports what is missing.
     """
-    value = document.value
     return isinstance(value, dict) and ("apiVersion" in value or "kind" in value)
-
-
-def label_of(document: Document) -> str:
-    """Name the object in a document, or the document where it has none."""
-    if is_object(document):
-        return Object.of(document).label
-    return f"{document.source}:{document.line}"
 
 
 class Listing:

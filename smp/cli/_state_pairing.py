@@ -77,8 +77,7 @@ class StatePairing:
         if len(possible) > 1 or len(claiming) > 1:
             every = [each for side in (possible, claiming) for each in _all(side)]
             for entry in _all(claiming):
-                if possible and claiming:
-                    self._ambiguous[entry.number] = [e for e in every if e is not entry]
+                self._ambiguous[entry.number] = [e for e in every if e is not entry]
             return
         left, right = _all(claiming), _all(possible)
         if len(left) == len(right) == 1:

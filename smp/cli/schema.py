@@ -21,7 +21,7 @@ from smp.cli._commands import (
 from smp.cli._definitions import is_definition
 from smp.cli._errors import CommandFailure, concerning, say
 from smp.cli._inputs import STDIN, Inputs
-from smp.cli._objects import label_of
+from smp.cli._objects import Object
 from smp.cli._options import EXCLUDE_OPTION
 from smp.cli._outputs import write, write_bytes
 from smp.comparison import SCHEMA_NAME
@@ -93,8 +93,9 @@ def compile_documents(
 def _keep_compilable(definitions: Iterable[Document]) -> Iterator[JSON]:
     """Yield the definitions that can be compiled; show what is wrong with others."""
     for document in definitions:
+        obj = Object.of(document)
         try:
-            with concerning(document, label_of(document)):
+            with concerning(document, obj.label or obj.place):
                 compile_definitions(document.value)
         except CommandFailure as failure:
             failure.show()

@@ -211,12 +211,11 @@ def _edits(code: str, sides: Sides, element: JSON | Absent) -> Iterator[Remedy]:
     if not isinstance(element, Absent):
         values["longer"] = [*as_list(sides.manifest), element]
     for proposal in _PROPOSALS.get(code, ()):
-        if proposal.wanted in values:
-            edits = [
-                Edit(side, sides.path, values[value])
-                for side, value in proposal.edits.items()
-            ]
-            yield Remedy(proposal.sentence, tuple(edits), values[proposal.wanted])
+        edits = [
+            Edit(side, sides.path, values[value])
+            for side, value in proposal.edits.items()
+        ]
+        yield Remedy(proposal.sentence, tuple(edits), values[proposal.wanted])
 
 
 def _holds(value: JSON | Absent, wanted: JSON | Absent) -> bool:

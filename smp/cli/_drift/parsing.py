@@ -240,7 +240,7 @@ class RecordReader:
                 yield from self._of_event(document, cluster)
                 continue
             for value in self._items_of(document, cluster):
-                if is_object(Document(value, chunk.source, document.line)):
+                if is_object(value):
                     yield from self._of_object(
                         identity_of(as_object(value)),
                         encode(value),
