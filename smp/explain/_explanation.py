@@ -6,6 +6,7 @@ This module is compiled with mypyc (hatch_build.py).
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 from smp._storage.defaults import with_defaults
@@ -79,10 +80,8 @@ class Explanation:
         self._changes = {str(change.path): change for change in result.changes}
         # Broken entries own nothing: an apply that is not server-side goes on.
         self._owners: list[_NamedOwner] = []
-        try:
+        with suppress(SmpError):
             self._owners = [_NamedOwner(owner) for owner in owners(inputs.live)]
-        except SmpError:
-            self._owners = []
 
     def explain(self) -> None:
         """Find the causes of all paths."""

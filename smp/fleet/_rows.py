@@ -492,13 +492,11 @@ class Rows:
         schema: Schema,
     ) -> tuple[JSONObject, JSONObject | None]:
         """Return the configurations with live's values where a rule sets them aside."""
-        found: list[JSONObject] = []
-        for configuration in (desired, last_applied or {}):
-            comparison = self._compared(
-                configuration, live, schema, reads=False, normalizes=False
-            )
-            found.append(comparison.aligned)
-        return found[0], None if last_applied is None else found[1]
+        follow = partial(self._compared, reads=False, normalizes=False)
+        followed = follow(desired, live, schema).aligned
+        if last_applied is None:
+            return followed, None
+        return followed, follow(last_applied, live, schema).aligned
 
     def _refusal_texts(
         self, refusals: tuple[Violation, ...], schema: Schema
@@ -519,11 +517,10 @@ class Rows:
 
 def _is_among(path: Path, others: list[Path]) -> bool:
     """Tell whether one of some paths is in this one, or this one in it."""
-    for other in others:
-        length = min(len(path.steps), len(other.steps))
-        if path.steps[:length] == other.steps[:length]:
-            return True
-    return False
+    return any(
+        path.steps[: len(other.steps)] == other.steps[: len(path.steps)]
+        for other in others
+    )
 
 
 def _in_order(obj: JSONObject) -> JSONObject:
@@ -549,9 +546,8 @@ def do_harm(hazards: tuple[Hazard, ...], paths: list[Path]) -> bool:
 
     What normalizers take for equal is sent all the same, and harms nothing.
     """
-    for hazard in hazards:
-        if hazard.severity == "note" or hazard.code in _NO_HARM:
-            continue
-        if _is_among(hazard.path.by_index, paths):
-            return True
-    return False
+    return any(
+        _is_among(hazard.path.by_index, paths)
+        for hazard in hazards
+        if hazard.severity != "note" and hazard.code not in _NO_HARM
+    )
