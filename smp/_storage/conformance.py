@@ -149,8 +149,7 @@ class ConformanceRule(Rule):
         if actual in ("integer", "number"):
             # Go: json.UnmarshalTypeError, Value: "number 1.5"
             actual = f"number {printed(value)}"[:40]
-        path = place.path / step
-        self.misfits.append(Misfit.of(path, actual, expected, json_type))
+        self.misfits.append(Misfit.of(place.path / step, actual, expected, json_type))
 
 
 def is_read_leniently(place: Place) -> bool:

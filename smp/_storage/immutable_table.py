@@ -117,8 +117,7 @@ def allow(allowed: Allowed, steps: Sequence[str]) -> Allowed:
     """Return what may change, and the value at a path."""
     if allowed is None or not steps:
         return None
-    below = allowed.get(steps[0], {})
-    return {**allowed, steps[0]: allow(below, steps[1:])}
+    return {**allowed, steps[0]: allow(allowed.get(steps[0], {}), steps[1:])}
 
 
 @cache

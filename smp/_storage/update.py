@@ -187,8 +187,7 @@ def normalize_update(
         rule = EnumRule(ratchet=ratchet)
         walk = Walk(plan_of(schema.types, _ENUMS), [rule], whole=not ratchet)
         walk.run(before, new, schema.type)
-        found = in_order(tuple(rule.violations), schema.type)
-        return Update(new, violations=found)
+        return Update(new, violations=in_order(tuple(rule.violations), schema.type))
     if configuration is not None and not ratchet and not reports:
         _raise_contradictions(contradictions(configuration, schema))
     interests = (_NORMALIZATION if configuration is None else _APPLY)[profile]

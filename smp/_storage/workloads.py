@@ -111,8 +111,7 @@ def add_gated_condition(pod: JSONObject, now: datetime) -> JSONObject:
 
 def set_quality(pod: JSONObject) -> JSONObject:
     """Return a Pod with its class in the status. Go: PrepareForCreate of a Pod."""
-    status = as_object(pod.get("status"))
-    return {**pod, "status": {**status, "qosClass": quality(pod)}}
+    return {**pod, "status": {**as_object(pod.get("status")), "qosClass": quality(pod)}}
 
 
 def quality(pod: JSONObject) -> str:

@@ -186,8 +186,7 @@ class ConflictRule(Rule):
     def _element(self, place: Place, index: int, ours: JSON, theirs: JSON) -> None:
         node = place.node.items()
         if node is not None and isinstance(ours, dict) and isinstance(theirs, dict):
-            here = Place(place, "", index, node, theirs, ours)
-            self.walk.visit(here)
+            self.walk.visit(Place(place, "", index, node, theirs, ours))
 
 
 def _together(patches: list[JSONObject], type_: Type, levels: int) -> JSONObject:

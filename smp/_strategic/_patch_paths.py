@@ -49,8 +49,7 @@ class UnknownFieldRule(Rule):
 
     def enter(self, place: Place, facts: object | None) -> bool:  # noqa: ARG002
         """Go into everything but directives and free-form values."""
-        free_form = isinstance(place.node.type, AnyType)
-        return not free_form and not is_directive(place.name)
+        return not isinstance(place.node.type, AnyType) and not is_directive(place.name)
 
     def unknown(self, place: Place, name: str, value: JSON) -> bool:
         """Record a member that the schema does not know."""

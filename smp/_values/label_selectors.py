@@ -165,8 +165,7 @@ def _requirement(term: re.Match[str]) -> Requirement:
     key = term["key"]
     # An empty element in the parentheses is the empty value: "in (a,)".
     if term["set"]:
-        listed = term["values"].split(",")
-        values = tuple(value.strip(_WHITESPACE) for value in listed)
+        values = tuple(value.strip(_WHITESPACE) for value in term["values"].split(","))
         return Requirement(key, "in" if term["set"] == "in" else "notin", values)
     if term["operator"]:
         return Requirement(key, _OPERATORS[term["operator"]], (term["value"],))

@@ -139,8 +139,7 @@ def _add_go_doubles(value: JSON) -> object:
     if size and not _SMALL <= size < _LARGE:
         # An exponent has no leading zeros, but for one that is positive a sign.
         return msgspec.Raw(repr(value).replace("e-0", "e-").encode())
-    digits = format(Decimal(repr(value)), "f")
-    return msgspec.Raw(digits.removesuffix(".0").encode())
+    return msgspec.Raw(format(Decimal(repr(value)), "f").removesuffix(".0").encode())
 
 
 def configuration_text(configuration: dict[str, Any]) -> str:
@@ -155,8 +154,7 @@ def print_by_go(value: Any) -> str:
     """
     text = msgspec.json.encode(value, order="sorted").decode()
     if _DOUBLE.search(text):
-        printed = _add_go_doubles(value)
-        text = msgspec.json.encode(printed, order="sorted").decode()
+        text = msgspec.json.encode(_add_go_doubles(value), order="sorted").decode()
     # Go's encoder escapes these (json.HTMLEscape); they occur only inside strings.
     for char in "<>&\u2028\u2029":
         text = text.replace(char, f"\\u{ord(char):04x}")

@@ -115,8 +115,7 @@ def _find_first_error(
     """Return the error for the arguments with the members of objects sorted."""
     try:
         for name in names:
-            value = arguments.arguments.get(name)
-            arguments.arguments[name] = sort_members(value)
+            arguments.arguments[name] = sort_members(arguments.arguments.get(name))
         operation(*arguments.args, **arguments.kwargs)
     except SmpError as first:
         return first

@@ -92,8 +92,7 @@ def positions(chunk: Chunk) -> list[Positions]:
             # Of a list of objects each item is a document.
             if len(flat) != 1 or flat[0] is not value:
                 items = flat
-                of_items = (root.members or {}).get("items", root)
-                marks = of_items.elements or []
+                marks = (root.members or {}).get("items", root).elements or []
         pairs = zip(items, marks, strict=True)
         found += [Positions(item, mark, chunk.line) for item, mark in pairs]
     return found
@@ -105,8 +104,7 @@ def _mark_values(text: Text) -> list[tuple[JSON, Mark]]:
         # As the reader of values does, what is no JSON is read as YAML.
         with suppress(DocumentError):
             values = [value for value, _line in parse_texts(text)]
-            marks = marks_of(text.data.decode())
-            return list(zip(values, marks, strict=True))
+            return list(zip(values, marks_of(text.data.decode()), strict=True))
     from smp.documents import _yaml_marks  # noqa: PLC0415  # see above
 
     values = [value for value, _line in values_of(text)]

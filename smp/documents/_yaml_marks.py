@@ -49,8 +49,7 @@ class _MarksBuilder:
             closed = self._open.pop()
             self._add(closed.mark if isinstance(closed, _Object) else closed)
         elif isinstance(event, yaml.NodeEvent) and event.start_mark is not None:
-            place = Mark(event.start_mark.line, event.start_mark.column)
-            self._begin(event, place)
+            self._begin(event, Mark(event.start_mark.line, event.start_mark.column))
 
     def _begin(self, event: yaml.NodeEvent, mark: Mark) -> None:
         named = event

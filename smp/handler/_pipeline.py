@@ -499,8 +499,7 @@ def _accept(
 ) -> Accepted:
     old, options, dry_run = draft.old, request.options, request.options.dry_run
     if options.custom:
-        profile = options.profile
-        new = options.serving.put_at_rest(new, request.schema, profile=profile)
+        new = options.serving.put_at_rest(new, request.schema, profile=options.profile)
     if old is None:
         return Accepted(
             new,

@@ -260,8 +260,7 @@ class ChangeSearch:
                 if after is not former:
                     self._search_element(element, levels)
         for element in deleted:
-            path = element.path_in(MANIFEST)
-            self._add("deleted-with-duplicate", path, "manifest")
+            self._add("deleted-with-duplicate", element.path_in(MANIFEST), "manifest")
         if left and added:
             self._judge_key_changes(left, added)
 
@@ -285,8 +284,7 @@ class ChangeSearch:
             element = as_object(sides.live)
             keys: tuple[str, ...] = ()
             if sides.parent is not None:
-                merge_key = sides.parent.field.merge_key
-                keys = identity_names(sides.parent.type, merge_key)
+                keys = identity_names(sides.parent.type, sides.parent.field.merge_key)
             names = dict.fromkeys([*keys, "name"])
             parts = [f"{n}={printed(element[n])}" for n in names if n in element]
             lost = f"the element {', '.join(parts)}"

@@ -51,8 +51,7 @@ def find_leaves(sides: Sides, found: list[Leaf], levels: int = MAX_LEVELS) -> No
         else:
             _find_elements(sides, live, found)
     elif live is not ABSENT and all(value is ABSENT for value in sides.values[1:-1]):
-        is_default = same(live, sides.values[-1])
-        found.append(Leaf(sides.path_in(0), is_default=is_default))
+        found.append(Leaf(sides.path_in(0), is_default=same(live, sides.values[-1])))
 
 
 def _find_elements(sides: Sides, live: JSONArray, found: list[Leaf]) -> None:

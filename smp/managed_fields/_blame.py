@@ -164,15 +164,13 @@ class _Walk:
                 absent = absent.union(rest)
         for inner in absent.paths():
             owners = tuple(owner for owner, rest in rests if rest.has(inner))
-            steps = (*path.steps, *inner.steps)
-            self.absent.append(AbsentField(Path(steps), owners))
+            self.absent.append(AbsentField(Path((*path.steps, *inner.steps)), owners))
 
     def _value(
         self, path: Path, value: JSON, owning: _Owning, whole: tuple[Owner, ...]
     ) -> None:
         if owning.owners:
-            owners = tuple(owning.owners)
-            blamed = BlamedValue(path, value, Ownership.FIELD, owners)
+            blamed = BlamedValue(path, value, Ownership.FIELD, tuple(owning.owners))
         elif whole:
             blamed = BlamedValue(path, value, Ownership.WHOLE, whole)
         elif owning.below:

@@ -149,8 +149,7 @@ def local_merge(
     walk = _LocalMergeWalk()
     base = as_object(_drop_nulls(last_applied, structure))
     shape = root_shape(schema, live)
-    place = MergedPlace(shape, structure, Path())
-    merged = walk.objects(base, modified, live, place)
+    merged = walk.objects(base, modified, live, MergedPlace(shape, structure, Path()))
     return LocalMerge(
         share_object(merged, live), tuple(walk.whole), tuple(walk.conflicts)
     )

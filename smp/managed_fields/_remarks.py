@@ -207,8 +207,7 @@ def _answer(
     except SmpError as error:
         return Remark(path, f"refuses the apply: {error.problem}", None)
     if not refusals:
-        answer = "stores the object without that"
-        return Remark(path, answer, None, refuses=False)
+        return Remark(path, "stores the object without that", None, refuses=False)
     path = path if changed else next(iter(refusals.values()))
     return Remark(path, f"refuses the object: {'; '.join(refusals)}", None)
 
@@ -337,8 +336,7 @@ def _find_taking(
     body = [*tests, *changes, *dropped]
     if gained:
         owner = Writer(manager, APPLY).write(chosen).owner(gained, "")
-        added = entry_of(owner, gained.to_v1())
-        body.append(_operation("add", f"{_ENTRIES}/-", added))
+        body.append(_operation("add", f"{_ENTRIES}/-", entry_of(owner, gained.to_v1())))
     body += _require_version(live)
     forced = any(owner.operation == APPLY for owner in others)
     return Remedy("take", manager, body, chosen, manager, forced, tuple(others))

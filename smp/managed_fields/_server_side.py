@@ -230,8 +230,7 @@ def _run(
 ) -> ServerSideApplyResult:
     """Go through the phases of an apply, see the head of the module."""
     apply = _ServerSideApply(live, applied, schema, applier)
-    managed = apply.find_entries()
-    new, entries = apply.merge(managed)
+    new, entries = apply.merge(apply.find_entries())
     require_preconditions(live, applied)
     return apply.judge(apply.write(new, entries))
 

@@ -139,8 +139,7 @@ def _create(new: JSONObject, schema: Schema, write: Write) -> JSONObject:
     )
     if not fields:
         return new
-    entry = entry_of(write.owner(EMPTY, write.time), fields)
-    return add_entries(new, [entry])
+    return add_entries(new, [entry_of(write.owner(EMPTY, write.time), fields)])
 
 
 def record_update(

@@ -83,8 +83,7 @@ def ways_out(
     paths = list(dict.fromkeys(conflict.path for conflict in conflicts))
     found: list[WayOut] = []
     for path in paths:
-        others = [other for other in paths if other != path]
-        rest = give_up(applied, schema, others)
+        rest = give_up(applied, schema, [other for other in paths if other != path])
         for escape, configuration in _configurations(live, rest, schema, path):
             step = Step(manager, configuration, force=escape == "take")
             # A server merges, and refuses what its rules do not allow.

@@ -227,8 +227,7 @@ class Catalog:
         UnknownKindError.
         """
         obj = require_object("obj", obj)
-        api_version = _require_text(obj, "apiVersion")
-        return self.schema(api_version, _require_text(obj, "kind"))
+        return self.schema(_require_text(obj, "apiVersion"), _require_text(obj, "kind"))
 
     def merged(self, other: Catalog) -> Catalog:
         """Return a catalog of both; for a kind or type in both, ``other`` wins."""

@@ -18,8 +18,7 @@ def add_merge_key(schema: Schema, path: str, key: str) -> Schema:
     ``path`` has the names of fields with dots between them. Raises SchemaError where
     the schema has something else than a list there.
     """
-    names = path.split(".")
-    document = _add_key(schema.document, names, key, schema.types)
+    document = _add_key(schema.document, path.split("."), key, schema.types)
     return msgspec.structs.replace(schema, document=document, at_rest=set())
 
 

@@ -224,8 +224,7 @@ def _fit(union: JSONObject, fields: JSONObject, path: Path) -> JSONObject | None
         "members": {member.name: facets[member.name] for member in present},
     }
     if "empty" in union:
-        values = [member.value for member in missing]
-        fitted["empty"] = [*sorted(group.empty), *values]
+        fitted["empty"] = [*sorted(group.empty), *[member.value for member in missing]]
     return fitted
 
 

@@ -383,8 +383,7 @@ def _contents(
                 for definition in definitions
                 if not set(served).isdisjoint(definition.resources)
             )
-            name = served[0].prefix.removeprefix("/")
-            yield name, _Content(served, own_definitions)
+            yield served[0].prefix.removeprefix("/"), _Content(served, own_definitions)
 
 
 def _components(resource: Resource, names: dict[Kind, str]) -> dict[str, str]:

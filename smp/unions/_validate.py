@@ -480,8 +480,7 @@ def _answer(
         pieces = _PLACEHOLDER.split(": ".join([text for text in texts if text]))
         for at in range(1, len(pieces), 2):
             pieces[at] = _word(pieces[at], union, obj, member, answer.struct)
-        message = "".join(pieces)
-        violations.append(Violation(code, path, reason, message))
+        violations.append(Violation(code, path, reason, "".join(pieces)))
     return violations
 
 
@@ -512,8 +511,7 @@ def _require_discriminator(union: UnionGroup, obj: JSONObject) -> list[Violation
     answers = union.answers.get("discriminator", ())
     if answers:
         return _answer(code, answers, union, obj)
-    path = Path((union.discriminator,))
-    return [violation_of("FieldValueRequired", path, code=code)]
+    return [violation_of("FieldValueRequired", Path((union.discriminator,)), code=code)]
 
 
 def _require_member(
@@ -528,8 +526,7 @@ def _require_member(
 
 
 def _member_forbidden(code: str, member: Member, rule: str) -> Violation:
-    path = Path((member.name,))
-    return violation_of("FieldValueForbidden", path, rule, code=code)
+    return violation_of("FieldValueForbidden", Path((member.name,)), rule, code=code)
 
 
 def _is_tolerated(facts: UnionFacts, place: Place, type_: Type) -> bool:

@@ -55,8 +55,7 @@ def unique_ports(judged: Judged) -> None:
         node_port, number = port.get("nodePort"), port.get("port")
         if node_port:
             if (protocol, printed(node_port)) in nodes:
-                below = (index, "nodePort")
-                judged.add("FieldValueDuplicate", "", node_port, below)
+                judged.add("FieldValueDuplicate", "", node_port, (index, "nodePort"))
             nodes.add((protocol, printed(node_port)))
         if (protocol, printed(number)) in seen:
             # Go compares and prints a port with these two fields only.

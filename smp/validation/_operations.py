@@ -31,8 +31,7 @@ def validate_object(
         require_plain(obj)
         return ()
     before = old if isinstance(old, dict) else None
-    found = violations_of(before, obj, schema, ratchet=True)
-    return in_order(found, schema.type)
+    return in_order(violations_of(before, obj, schema, ratchet=True), schema.type)
 
 
 def violations_of(

@@ -298,8 +298,7 @@ def check_targets(judged: Judged) -> None:
     for index, container in enumerate(elements(judged)):
         target = as_text(container.get("targetContainerName"))
         if target not in known:
-            below = (index, "targetContainerName")
-            judged.add("FieldValueNotFound", "", target, below)
+            judged.add("FieldValueNotFound", "", target, (index, "targetContainerName"))
 
 
 def above_containers(judged: Judged) -> None:
@@ -355,8 +354,7 @@ def resource_field(judged: Judged) -> None:
     if resource and resource not in _FIELD_RESOURCES and not pages:
         path = Path((*judged.steps, "resource"))
         judged.found.append(unsupported(path, resource, [*_FIELD_RESOURCES]))
-    divisor = selector.get("divisor")
-    quantity = read_quantity(divisor)
+    quantity = read_quantity(selector.get("divisor"))
     name = resource.partition(".")[2]
     divisors = _CPU_DIVISORS if name == "cpu" else _BYTE_DIVISORS
     if quantity is not None and not quantity.equals(_NOTHING):

@@ -154,8 +154,7 @@ def _compare_amounts(judged: Judged, refused: int) -> None:
         if quantity is None or other is None or quantity.compare(other) != refused:
             continue
         texts = {"value": printed(value), "other": printed(others[name])}
-        message = judged.row.message.format(**texts)
-        judged.invalid(printed(value), message, Key(name))
+        judged.invalid(printed(value), judged.row.message.format(**texts), Key(name))
 
 
 def ratios(judged: Judged) -> None:

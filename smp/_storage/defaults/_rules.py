@@ -399,8 +399,7 @@ def cpu_utilization(autoscaler: JSONObject) -> JSONObject:
     Other metrics of v1 are in an annotation.
     Go: Convert_v1_HorizontalPodAutoscaler_To_autoscaling_HorizontalPodAutoscaler.
     """
-    metadata = as_object(autoscaler.get("metadata"))
-    annotations = as_object(metadata.get("annotations"))
+    annotations = as_object(as_object(autoscaler.get("metadata")).get("annotations"))
     if as_text(annotations.get("autoscaling.alpha.kubernetes.io/metrics")):
         return autoscaler
     return _change_at(autoscaler, ("spec",), _add_utilization)

@@ -292,8 +292,7 @@ def update(parent: Parent, scope: Scope, options: ApplyOptions) -> Plan[None]:
 def _update_request(
     parent: Parent, body: JSONObject, options: ApplyOptions, *, force: bool
 ) -> PlannedRequest:
-    manager = f"{parent.tool}-applyset"
-    query = options.query(field_validation=True, manager=manager)
+    query = options.query(field_validation=True, manager=f"{parent.tool}-applyset")
     query = (*query, ("force", "true" if force else "false"))
     return write_request("PATCH", parent.path, query, body_of(body), _APPLY)
 

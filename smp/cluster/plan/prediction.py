@@ -171,8 +171,7 @@ def _decode(
     schema = target.kind_schema.judging or target.kind_schema.schema
     if isinstance(schema.type, AnyType):
         return new, ()
-    typed = not schema.is_custom
-    found = decode_object(new, live, schema, typed=typed, custom=True)
+    found = decode_object(new, live, schema, typed=not schema.is_custom, custom=True)
     # What a server does not publish it may know.
     unknown = () if target.kind_schema.bundled else found.unknown_fields
     told = [

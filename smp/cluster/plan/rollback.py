@@ -115,8 +115,7 @@ def _undo(each: _Checked, options: ApplyOptions) -> Plan[Applied]:
     # Its immutable fields can only be those of a new object.
     if each.step.undo == "replace":
         yield from until_gone(each.target, options.timeout)
-        request = create_request(applied, each.target.resource, options)
-        answer = yield from send(request)
+        answer = yield from send(create_request(applied, each.target.resource, options))
     stored = object_of(answer)
     warnings = []
     # Who owned which field is restored as far as it can be.

@@ -149,9 +149,8 @@ def _look_for_conditions(entry: Waited, live: JSONObject | None) -> None:
     while entry.left:
         condition = entry.left[0]
         if condition.is_for_deletion:
-            before = uid_of(entry.object)
             # An object of the same name that was made since is another one.
-            is_met = live is None or before not in ("", uid_of(live))
+            is_met = live is None or uid_of(entry.object) not in ("", uid_of(live))
         elif live is None and not condition.is_for_creation:
             raise NotReadyError(f"{entry.name} not found", code="not-found")
         else:

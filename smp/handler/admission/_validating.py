@@ -227,5 +227,4 @@ def _annotate(
             continue
         if isinstance(value, str) and value.strip():
             key = f"{policy.name}/{as_text(annotation.get('key'))}"
-            short = value.strip()[:_LONGEST_ANNOTATION]
-            annotations.setdefault(key, []).append(short)
+            annotations.setdefault(key, []).append(value.strip()[:_LONGEST_ANNOTATION])

@@ -324,8 +324,7 @@ def _object_type(node: JSONObject, facets: JSONObject) -> TypeDocument:
     properties = _narrow(_object(node.get("properties", {})), node)
     fields: JSONObject = {}
     for name, property_ in properties.items():
-        path = Path(("properties", name))
-        fields[name] = _compile_at(path, _field, property_)
+        fields[name] = _compile_at(Path(("properties", name)), _field, property_)
     document: JSONObject = {"fields": fields}
     document.update(_undeclared(node, preserves=bool(facets.get("preserve"))))
 
@@ -360,8 +359,7 @@ def _undeclared(node: JSONObject, *, preserves: bool) -> JSONObject:
         return {"any": True} if preserves else {}
     if additional is True or (isinstance(additional, dict) and not additional):
         return {"any": True}
-    path = Path(("additionalProperties",))
-    return {"values": _compile_at(path, _type, additional)}
+    return {"values": _compile_at(Path(("additionalProperties",)), _type, additional)}
 
 
 def _narrow(properties: JSONObject, node: JSONObject) -> JSONObject:

@@ -118,9 +118,8 @@ async def describe_request(
 ) -> ReviewRequest:
     """Return a request about a target, without its objects."""
     resource = target.resource
-    is_namespace = resource.key == NAMESPACES
     # What Go takes for the namespace of a request about a namespace.
-    namespace = target.name if is_namespace else target.namespace
+    namespace = target.name if resource.key == NAMESPACES else target.namespace
     namespace_object = None
     if namespace:
         namespaces = state.kinds.resources.find("", "v1", "namespaces")
@@ -172,8 +171,7 @@ async def find_parameters(
                 continue
             collection = Target(resource, place if resource.namespaced else "")
             page = await state.store.list(collection.prefix)
-            objects = [unpack(item, resource) for item in page.items]
-            found[(*names, place)] = objects
+            found[(*names, place)] = [unpack(item, resource) for item in page.items]
     return found
 
 
@@ -333,8 +331,7 @@ class AdmissionReviewer:
         request = self._request
         operation = request.operation
         if operation != "DELETE":
-            is_new = old is None
-            operation = "CREATE" if is_new else "UPDATE"
+            operation = "CREATE" if old is None else "UPDATE"
         name = request.name or name_of(new)
         options = request.options or {}
         kind = f"{operation.capitalize()}Options"

@@ -325,8 +325,7 @@ async def _execute(state: ServerState, request: Request, target: Target) -> ASGI
 
 def _operation(call: Call) -> Callable[[Call], Awaitable[Response]]:
     target = call.target
-    resource = target.resource
-    action = _ACTIONS.get((*resource.key, target.subresource))
+    action = _ACTIONS.get((*target.resource.key, target.subresource))
     return action or _OPERATIONS[call.verb]
 
 

@@ -65,8 +65,7 @@ async def readyz(state: ServerState, _request: Request) -> Response:
 
 async def metrics(state: ServerState, _request: Request) -> Response:
     """Answer the metrics."""
-    body = state.metrics.exposition()
-    return respond(body, content_type=CONTENT_TYPE)
+    return respond(state.metrics.exposition(), content_type=CONTENT_TYPE)
 
 
 async def version(state: ServerState, _request: Request) -> Response:
@@ -107,8 +106,7 @@ async def openapi_index(state: ServerState, request: Request) -> Response:
 async def openapi_document(state: ServerState, request: Request) -> Response:
     """Answer an OpenAPI v3 document."""
     name = request.path_params["name"]
-    openapi = state.kinds.openapi
-    build = partial(openapi.document, name)
+    build = partial(state.kinds.openapi.document, name)
     document = await state.workers.run(request, _BUILD, build)
     response = _cacheable(request, document.body, document.hash, JSON_TYPE)
     if request.query_params.get("hash") == document.hash:

@@ -133,8 +133,7 @@ def _admit(
     """
     if kind.resource.group == _ADMISSION:
         raise_invalid(find_expression_violations(obj))
-        unevaluated = describe_unevaluated(obj)
-        return Admitted(obj, (*admitted.warnings, *unevaluated))
+        return Admitted(obj, (*admitted.warnings, *describe_unevaluated(obj)))
     version = kind.schema.types.version if kind.schema else ""
     warnings = warnings_of(old, obj, (kind.resource.group, kind.resource.kind), version)
     return Admitted(obj, (*admitted.warnings, *warnings))

@@ -171,8 +171,7 @@ async def _learn_definition(
 
 
 def _count_conflict(state: ServerState, target: Target) -> None:
-    resource = target.resource
-    state.metrics.conflicts.labels(*labels_of(resource)).inc()
+    state.metrics.conflicts.labels(*labels_of(target.resource)).inc()
 
 
 async def require_parents(state: ServerState, target: Target) -> Sequence[Stored]:

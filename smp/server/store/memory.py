@@ -101,8 +101,7 @@ class MemoryStore(Store):
             if before is None:
                 insort(self._keys, key)
             self._stored[key] = Stored(key, value, revision)
-        event = change_event(key, value, revision, before)
-        self._log.extend([event], revision)
+        self._log.extend([change_event(key, value, revision, before)], revision)
         return revision
 
     def _check_open(self) -> None:

@@ -193,8 +193,7 @@ class FieldReader:
                 if marker.value not in said:
                     self._problems.leave_out(at, marker)
         for marker in markers.get(ENUM_EXCLUDE, ()):
-            problem = f"+{ENUM_EXCLUDE} marks a constant"
-            self._problems.misuse(at, marker, problem)
+            self._problems.misuse(at, marker, f"+{ENUM_EXCLUDE} marks a constant")
 
     def _check_items(self, field: JSONField) -> None:
         """Tell what is said of single elements of a list, which no schema says.
@@ -232,8 +231,7 @@ class FieldReader:
             if isinstance(resolved, BasicType) and marker.value == "atomic":
                 continue
             if not isinstance(resolved, types):
-                problem = f"+{name} is for {type_name}"
-                self._problems.misuse(at, marker, problem)
+                self._problems.misuse(at, marker, f"+{name} is for {type_name}")
             if marker.value not in allowed:
                 hint = "one of " + ", ".join(allowed)
                 self._problems.misuse(at, marker, f"+{name}={marker.value}", hint)

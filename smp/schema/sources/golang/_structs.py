@@ -150,8 +150,7 @@ class StructReader:
         for json_field in result.fields():
             if json_field.name in seen:
                 problem = f"two fields have the JSON name {json_field.name!r}"
-                duplicate = json_field.at.error(problem, code="duplicate-field")
-                self._problems.add(duplicate)
+                self._problems.add(json_field.at.error(problem, code="duplicate-field"))
             seen.add(json_field.name)
         return result
 

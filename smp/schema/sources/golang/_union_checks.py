@@ -88,8 +88,7 @@ class UnionChecks:
             if discriminator is not None:
                 self._problems.misuse_on(discriminator, "unionDiscriminator", problem)
             else:
-                union_marker = struct.markers["union"][0]
-                self._problems.misuse(struct.at, union_marker, problem)
+                self._problems.misuse(struct.at, struct.markers["union"][0], problem)
         values: set[str] = set()
         for member in union.members:
             field, value = member.field, member.value

@@ -226,8 +226,7 @@ def unions_of_modes(
             for marker in field.markers[of_member]:
                 group = marker.arguments.get(group_of_member, "")
                 value = marker.arguments.get(mode) or marker.arguments.get("", "")
-                of_value = rules.setdefault(group, {}).setdefault(value, [])
-                of_value.append(marker.value)
+                rules.setdefault(group, {}).setdefault(value, []).append(marker.value)
             for group, by_value in rules.items():
                 allowed = [
                     value
@@ -266,8 +265,7 @@ def _only(
 ) -> JSONField | None:
     """Return the discriminator of a union, None without one; more are misused."""
     for field in discriminators[1:]:
-        problem = "more than one discriminator for one union"
-        problems.misuse_on(field, marker, problem)
+        problems.misuse_on(field, marker, "more than one discriminator for one union")
     return discriminators[0] if discriminators else None
 
 
