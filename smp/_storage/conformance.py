@@ -10,14 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from smp._storage.protobuf import is_32_bit
-from smp._values.values import (
-    ABSENT,
-    JSON,
-    JSONObject,
-    as_object,
-    printed,
-    type_name,
-)
+from smp._values.values import ABSENT, JSON, JSONObject, as_object, printed, type_name
 from smp.paths import Path, Step
 from smp.schema.model import AnyType, ListType, ObjectType, ScalarType, Schema, Type
 from smp.schema.plan import Interest, Interests, Node, plan_of
@@ -27,11 +20,7 @@ from smp.violations import Misfit
 # Published as a string or an integer; a server also reads 0.5.
 _QUANTITY: Final = ".Quantity"
 # Published as objects; their Go types read any JSON (apiextensions/v1, marshal.go).
-_UNTYPED: Final = (
-    ".JSON",
-    ".JSONSchemaPropsOrArray",
-    ".JSONSchemaPropsOrStringArray",
-)
+_UNTYPED: Final = (".JSON", ".JSONSchemaPropsOrArray", ".JSONSchemaPropsOrStringArray")
 # Go: "boolean or JSON schema expected".
 _OR_BOOLEAN: Final = ".JSONSchemaPropsOrBool"
 # Go: int64.

@@ -6,14 +6,7 @@ from typing import Any, Final
 
 from smp._storage.typed_storage import is_pointer
 from smp._values.plain import over_json
-from smp._values.values import (
-    ABSENT,
-    JSON,
-    JSONObject,
-    require_plain,
-    same,
-    type_name,
-)
+from smp._values.values import ABSENT, JSON, JSONObject, require_plain, same, type_name
 from smp.errors import SchemaError
 from smp.paths import Path, Step, sort_by_path
 from smp.schema.enum_listing import HEADER

@@ -15,13 +15,7 @@ from typing import Final
 
 from smp._storage.defaults import with_defaults
 from smp._storage.immutable_table import allow, rules_by_kind
-from smp._storage.semantic_equality import (
-    decode,
-    is_changed,
-    is_empty,
-    is_nil,
-    read_at,
-)
+from smp._storage.semantic_equality import decode, is_changed, is_empty, is_nil, read_at
 from smp._storage.typed_storage import stored
 from smp._storage.update_rules import UPDATE_RULES
 from smp._values.values import (

@@ -8,15 +8,7 @@ from typing import Final, TypeAlias
 from smp._values import codec
 from smp._values.quantities import read_quantity
 from smp._values.raw import RawJSON
-from smp._values.values import (
-    ABSENT,
-    JSON,
-    Absent,
-    JSONArray,
-    as_list,
-    as_object,
-    same,
-)
+from smp._values.values import ABSENT, JSON, Absent, JSONArray, as_list, as_object, same
 
 # What may change: an object with the names below, or None for all of a value.
 Allowed: TypeAlias = "dict[str, Allowed] | None"

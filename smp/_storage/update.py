@@ -435,9 +435,7 @@ def decode_object(
     if new is old:
         return Decoded(new)
     rule = ConformanceRule(
-        prunes=prunes,
-        keeps_nulls=custom or typed,
-        null_elements=typed and not custom,
+        prunes=prunes, keeps_nulls=custom or typed, null_elements=typed and not custom
     )
     obj = conform(new, old, schema, rule)
     problem = ""

@@ -32,10 +32,7 @@ from smp._strategic._operations import (
     unknown_field_warnings,
     unmet_paths,
 )
-from smp._strategic._ordering import (
-    elements_by_identity,
-    identity_of,
-)
+from smp._strategic._ordering import elements_by_identity, identity_of
 from smp._strategic._patch_paths import leaf_paths
 from smp._strategic._preconditions import (
     KUBECTL_PRECONDITIONS,

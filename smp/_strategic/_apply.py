@@ -31,12 +31,7 @@ from smp._strategic._directives import (
     retain_keys,
     unknown_marker,
 )
-from smp._strategic._ordering import (
-    arrange,
-    element_type,
-    first_positions,
-    keys_of,
-)
+from smp._strategic._ordering import arrange, element_type, first_positions, keys_of
 from smp._values.raw import RawJSON
 from smp._values.steps import count_steps
 from smp._values.values import (

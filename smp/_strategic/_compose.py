@@ -40,11 +40,7 @@ composition retains the keys that both patches retain, and those that the second
 from __future__ import annotations
 
 from smp._strategic._apply import apply_object
-from smp._strategic._compose_lists import (
-    apply_part,
-    compose_lists,
-    drop_deleted,
-)
+from smp._strategic._compose_lists import apply_part, compose_lists, drop_deleted
 from smp._strategic._directives import (
     MARKER,
     REPLACE,

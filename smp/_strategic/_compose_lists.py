@@ -84,10 +84,7 @@ ComposeAll: TypeAlias = Callable[[JSONObject, list[JSONObject], Type], JSONObjec
 
 
 def compose_lists(
-    first: FieldPatch,
-    second: FieldPatch,
-    field: Field,
-    compose_all: ComposeAll,
+    first: FieldPatch, second: FieldPatch, field: Field, compose_all: ComposeAll
 ) -> FieldPatch:
     """Compose the parts of two patches for a list.
 
@@ -204,10 +201,7 @@ def _compose_scalars(first: FieldPatch, second: FieldPatch) -> FieldPatch:
 
 
 def _compose_elements(
-    first: FieldPatch,
-    second: FieldPatch,
-    field: Field,
-    compose_all: ComposeAll,
+    first: FieldPatch, second: FieldPatch, field: Field, compose_all: ComposeAll
 ) -> FieldPatch:
     """Compose two patches of a merge list of objects."""
     merge_key = field.merge_key

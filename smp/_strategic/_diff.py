@@ -254,12 +254,7 @@ class Diff:
             self.met[id(live)] = modified
 
     def _field(
-        self,
-        name: str,
-        base: Value,
-        live: Value,
-        modified: JSON,
-        field: Field | None,
+        self, name: str, base: Value, live: Value, modified: JSON, field: Field | None
     ) -> JSONObject:
         """Return the patch members for an object or a list of modified.
 
@@ -306,11 +301,7 @@ class Diff:
             self.deletes = True
 
     def _object_field(
-        self,
-        base: Value,
-        live: Value,
-        modified: JSONObject,
-        field: Field | None,
+        self, base: Value, live: Value, modified: JSONObject, field: Field | None
     ) -> JSONObject | Absent:
         """Return the patch for a field that is an object in modified, or ABSENT.
 
@@ -656,11 +647,7 @@ class Diff:
         return as_modified
 
     def _compare_in_two_passes(
-        self,
-        lists: _Lists,
-        sequence: list[int],
-        deletions: JSONArray,
-        field: Field,
+        self, lists: _Lists, sequence: list[int], deletions: JSONArray, field: Field
     ) -> JSONArray:
         """Compute deletions and additions one after the other, and merge them.
 
@@ -712,10 +699,7 @@ class Diff:
         self.exact = self.exact and not patch and not removed
         if not removed:
             return patch
-        return {
-            deletions_from(name): [*sorted(removed.values(), key=printed)],
-            **patch,
-        }
+        return {deletions_from(name): [*sorted(removed.values(), key=printed)], **patch}
 
     def _add_order(
         self, name: str, elements: JSONArray, order: JSONArray

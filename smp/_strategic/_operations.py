@@ -17,11 +17,7 @@ from smp._strategic._leftovers import Leftovers
 from smp._strategic._patch_paths import leaf_paths, unknown_paths
 from smp._strategic._preconditions import Precondition, check_preconditions
 from smp._values.last_applied import INPUTS, ApplyInputs
-from smp._values.plain import (
-    as_plain_object,
-    over_json,
-    require_object,
-)
+from smp._values.plain import as_plain_object, over_json, require_object
 from smp._values.stack import require_stack
 from smp._values.values import (
     ABSENT,

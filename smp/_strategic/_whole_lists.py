@@ -33,12 +33,7 @@ from smp._strategic._directives import (
     is_directive,
     order_of,
 )
-from smp._strategic._ordering import (
-    arrange,
-    elements_by_identity,
-    keys_of,
-    plain_keys,
-)
+from smp._strategic._ordering import arrange, elements_by_identity, keys_of, plain_keys
 from smp._values.last_applied import ApplyInputs
 from smp._values.values import (
     JSON,

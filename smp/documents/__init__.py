@@ -10,12 +10,7 @@ from smp.documents._heads import head_of as head_of
 from smp.documents._json import dump_json
 from smp.documents._kyaml_writer import dump_kyaml
 from smp.documents._lists import flatten_lists as flatten_lists
-from smp.documents._operations import (
-    Document,
-    parse,
-    read,
-    read_one,
-)
+from smp.documents._operations import Document, parse, read, read_one
 from smp.documents._operations import FirstDocument as FirstDocument
 from smp.documents._operations import read_first as read_first
 from smp.documents._positions import Position, Positions, positions

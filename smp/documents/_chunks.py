@@ -216,9 +216,7 @@ def _json_chunks(data: bytes, source: str) -> Iterator[Chunk]:
             rest = BytesIO(data[start:])
             for chunk in _yaml_chunks(rest, b"", source, len(data)):
                 yield msgspec.structs.replace(
-                    chunk,
-                    line=chunk.line + line - 1,
-                    offset=_move(chunk.offset, start),
+                    chunk, line=chunk.line + line - 1, offset=_move(chunk.offset, start)
                 )
             return
         yield from _items_of_json(Chunk(data[start:end], source, line, start))

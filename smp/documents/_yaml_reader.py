@@ -32,13 +32,7 @@ from yaml.reader import ReaderError
 from yaml.scanner import ScannerError
 
 from smp._values.values import JSON
-from smp.documents._nodes import (
-    CollectionNode,
-    ListNode,
-    Node,
-    ObjectNode,
-    ScalarNode,
-)
+from smp.documents._nodes import CollectionNode, ListNode, Node, ObjectNode, ScalarNode
 from smp.documents._scalars import TAGS, resolve, resolve_tagged
 from smp.documents._text import MAX_DEPTH, QUOTE_IT, Text
 from smp.errors import DocumentError

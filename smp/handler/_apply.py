@@ -15,11 +15,7 @@ from smp.documents import read_first
 from smp.errors import DocumentError, ObjectError, bounded
 from smp.handler._body import check_depth
 from smp.handler._field_managers import manager_problems
-from smp.handler._identity import (
-    NO_VERSION,
-    VERSION_REQUIRED,
-    word_wrong_name,
-)
+from smp.handler._identity import NO_VERSION, VERSION_REQUIRED, word_wrong_name
 from smp.handler._options import MANAGER, MANAGER_REQUIRED
 from smp.handler._request import Draft, ObjectRequest
 from smp.handler._status import (
@@ -31,10 +27,7 @@ from smp.handler._status import (
     TooLargeError,
     VersionRequiredError,
 )
-from smp.managed_fields import (
-    ServerSideApplyResult,
-    server_side_apply,
-)
+from smp.managed_fields import ServerSideApplyResult, server_side_apply
 
 # Go: encoding/json, UnmarshalTypeError.
 _GO_TYPES: Final = {bool: "bool", float: "number", int: "number", list: "array"}

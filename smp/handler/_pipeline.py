@@ -29,13 +29,7 @@ from smp._values.api_objects import metadata_of, set_metadata
 from smp._values.last_applied import last_applied_configuration
 from smp._values.plain import as_plain_object
 from smp._values.sharing import share_object
-from smp._values.values import (
-    ABSENT,
-    JSONObject,
-    NotPlainError,
-    as_text,
-    same,
-)
+from smp._values.values import ABSENT, JSONObject, NotPlainError, as_text, same
 from smp.errors import SmpError, bounded
 from smp.handler._apply import apply, read_configuration
 from smp.handler._body import MAX_REPORTED

@@ -49,10 +49,7 @@ def patch(
 
 
 def replace(
-    stored: Stored,
-    body: Text,
-    schema: Schema | None,
-    options: Options = DEFAULT,
+    stored: Stored, body: Text, schema: Schema | None, options: Options = DEFAULT
 ) -> Outcome:
     """Replace a stored object (PUT). Raises as ``patch`` does."""
     if stored is None:

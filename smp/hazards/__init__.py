@@ -17,18 +17,10 @@ from smp._values.findings import Input, Severity
 from smp.hazards._custom_resources import (
     custom_resource_hazards as custom_resource_hazards,
 )
-from smp.hazards._find import (
-    all_directive_hazards as all_directive_hazards,
-)
-from smp.hazards._find import (
-    change_hazards as change_hazards,
-)
-from smp.hazards._find import (
-    input_hazards as input_hazards,
-)
-from smp.hazards._find import (
-    patch_hazards as patch_hazards,
-)
+from smp.hazards._find import all_directive_hazards as all_directive_hazards
+from smp.hazards._find import change_hazards as change_hazards
+from smp.hazards._find import input_hazards as input_hazards
+from smp.hazards._find import patch_hazards as patch_hazards
 from smp.hazards._hazard import HAZARDS, POLICIES, Hazard, HazardError, Policy
 from smp.hazards._hazard import REPEATED_KEYS as REPEATED_KEYS
 from smp.hazards._hazard import is_serious as is_serious

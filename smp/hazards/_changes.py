@@ -36,15 +36,7 @@ from smp.hazards._leaves import Leaf, find_leaves
 from smp.hazards._pairs import PAIRS, SECOND_KEYS, Pair
 from smp.paths import Element, Path, value_at
 from smp.schema.model import ObjectType
-from smp.schema.sides import (
-    BASE,
-    LIVE,
-    MANIFEST,
-    Pairing,
-    Roles,
-    Sides,
-    identity_names,
-)
+from smp.schema.sides import BASE, LIVE, MANIFEST, Pairing, Roles, Sides, identity_names
 
 # So many of the values that are lost are named.
 _WHOLE: Final = "the value itself"
@@ -344,10 +336,7 @@ class ChangeSearch:
         # A server fills in the one field from the other, unless both go.
         if not pair.restores or modified.get(pair.field) or modified.get(pair.other):
             return
-        for gone, stays in (
-            (pair.field, pair.other),
-            (pair.other, pair.field),
-        ):
+        for gone, stays in ((pair.field, pair.other), (pair.other, pair.field)):
             if gone in base and gone not in result and result.get(stays):
                 self._add(
                     "pair-restored",

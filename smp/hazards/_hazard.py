@@ -58,11 +58,7 @@ class HazardError(SmpError):
             f"{len(serious)} hazard{plural}{listing}",
             path=serious[0].path,
             hint=serious[0].remedy,
-            option=Option(
-                name="hazards",
-                value="warn",
-                effect="applies all the same",
-            ),
+            option=Option(name="hazards", value="warn", effect="applies all the same"),
         )
         self.hazards = hazards
 
@@ -280,12 +276,7 @@ HAZARDS: Final[dict[str, Meaning]] = {
 
 
 def hazard(
-    code: str,
-    path: Path,
-    source: Input,
-    *,
-    rule: str = "",
-    **blanks: str,
+    code: str, path: Path, source: Input, *, rule: str = "", **blanks: str
 ) -> Hazard:
     """Return a hazard of the table, with its blanks filled in.
 

@@ -9,11 +9,7 @@ import msgspec
 
 from smp._values import codec
 from smp._values.api_objects import annotations_of
-from smp._values.last_applied import (
-    LAST_APPLIED,
-    configuration_text,
-    drop_last_applied,
-)
+from smp._values.last_applied import LAST_APPLIED, configuration_text, drop_last_applied
 from smp._values.names import MAX_ANNOTATIONS, annotations_size
 from smp._values.values import JSON, JSONObject, as_list, as_object, as_text, same
 from smp.errors import SmpError

@@ -83,10 +83,7 @@ _COUNTS: Final = "the annotation counts, and the field is not looked at"
 # By the kind of the object.
 ANNOTATION_PAIRS: Final[dict[str, AnnotationPair]] = {
     "PersistentVolume": AnnotationPair(
-        _CLASS,
-        "storageClassName",
-        _COUNTS,
-        "Go: core/helper, GetPersistentVolumeClass",
+        _CLASS, "storageClassName", _COUNTS, "Go: core/helper, GetPersistentVolumeClass"
     ),
     "PersistentVolumeClaim": AnnotationPair(
         _CLASS,

@@ -42,13 +42,7 @@ and what remains of it without the sets of the others is ``removed``.
 
 from __future__ import annotations
 
-from smp.managed_fields._blame import (
-    AbsentField,
-    Blame,
-    BlamedValue,
-    Ownership,
-    blame,
-)
+from smp.managed_fields._blame import AbsentField, Blame, BlamedValue, Ownership, blame
 from smp.managed_fields._conflicts import ApplyConflict, ApplyConflictError
 from smp.managed_fields._elements import elements_of
 from smp.managed_fields._entries import Owner

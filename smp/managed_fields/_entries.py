@@ -220,9 +220,7 @@ def add_entries(obj: JSONObject, entries: JSONArray) -> JSONObject:
     return set_metadata(obj, managedFields=entries)
 
 
-def readable_owners(
-    obj: JSONObject,
-) -> tuple[tuple[Owner, ...], tuple[SmpError, ...]]:
+def readable_owners(obj: JSONObject) -> tuple[tuple[Owner, ...], tuple[SmpError, ...]]:
     """Return the owners of entries that can be read, and the errors of the others."""
     entries = as_object(obj.get("metadata")).get("managedFields")
     if entries is None:

@@ -6,12 +6,7 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from smp._values.values import JSONArray, as_object
-from smp.managed_fields._elements import (
-    element_of,
-    key_element,
-    step_of,
-    value_element,
-)
+from smp.managed_fields._elements import element_of, key_element, step_of, value_element
 from smp.managed_fields._entries import Owner
 from smp.managed_fields._field_set import FieldSet
 from smp.paths import KeyedElement, SetElement, Step

@@ -245,11 +245,7 @@ class _LocalMergeWalk:
         return value
 
     def _lists(
-        self,
-        base: JSONArray,
-        wanted: JSONArray,
-        live: JSONArray,
-        place: MergedPlace,
+        self, base: JSONArray, wanted: JSONArray, live: JSONArray, place: MergedPlace
     ) -> JSONArray | None:
         """Merge the elements of three lists; None where their keys do not tell them."""
         shape = place.shape

@@ -9,13 +9,7 @@ from operator import is_
 
 from smp._values.sharing import share
 from smp._values.steps import count_steps
-from smp._values.values import (
-    JSON,
-    JSONArray,
-    JSONObject,
-    as_object,
-    check_depth,
-)
+from smp._values.values import JSON, JSONArray, JSONObject, as_object, check_depth
 from smp.errors import SmpError, bounded
 from smp.managed_fields._elements import step_of
 from smp.managed_fields._shapes import LIST, MAP, Shape, path_elements, root_shape

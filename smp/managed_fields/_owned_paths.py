@@ -6,14 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from smp._values.plain import over_json, require_object
-from smp._values.values import (
-    ABSENT,
-    JSON,
-    Absent,
-    JSONObject,
-    as_list,
-    as_object,
-)
+from smp._values.values import ABSENT, JSON, Absent, JSONObject, as_list, as_object
 from smp.managed_fields._elements import element_of, field_element, step_of
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._shapes import LIST, MAP, Shape, root_shape

@@ -54,14 +54,7 @@ class Changes:
     The fields that the write resets do not count.
     """
 
-    __slots__ = (
-        "_by_version",
-        "_new",
-        "_old",
-        "_schema",
-        "_write",
-        "comparison",
-    )
+    __slots__ = ("_by_version", "_new", "_old", "_schema", "_write", "comparison")
 
     def __init__(
         self, old: JSONObject, new: JSONObject, schema: Schema, write: Write

@@ -18,12 +18,7 @@ from smp._values.api_objects import drop_managed_fields
 from smp._values.plain import over_json, require_object
 from smp._values.values import JSON, JSONObject, as_object, as_text, same
 from smp.errors import ObjectError, SmpError
-from smp.managed_fields._entries import (
-    UPDATE,
-    Identity,
-    ManagedFields,
-    Owner,
-)
+from smp.managed_fields._entries import UPDATE, Identity, ManagedFields, Owner
 from smp.managed_fields._field_set import FieldSet
 from smp.paths import Path
 from smp.schema.model import Schema

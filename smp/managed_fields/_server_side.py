@@ -528,11 +528,7 @@ class _Unions:
     )
 
     def __init__(
-        self,
-        old: JSONObject | None,
-        applied: JSONObject,
-        schema: Schema,
-        profile: str,
+        self, old: JSONObject | None, applied: JSONObject, schema: Schema, profile: str
     ) -> None:
         self._old = old
         self._schema = schema

@@ -30,12 +30,7 @@ from smp._values.last_applied import (
     last_applied_configuration,
     with_last_applied,
 )
-from smp._values.plain import (
-    as_plain_object,
-    over_json,
-    plain,
-    require_object_or_none,
-)
+from smp._values.plain import as_plain_object, over_json, plain, require_object_or_none
 from smp._values.values import ABSENT, Absent, JSONObject, as_object, type_name
 from smp.errors import ApplyWarning, ObjectError, SmpError
 from smp.managed_fields._compare import compare
@@ -247,10 +242,7 @@ class _Run(msgspec.Struct, frozen=True):
     ) -> State:
         if step.verb == "migrate":
             found = migrate(
-                _prepare_existing(current),
-                step.body,
-                self.schema,
-                serving=self.serving,
+                _prepare_existing(current), step.body, self.schema, serving=self.serving
             )
             return State(step, found, found is not current)
         if step.verb == "kubectl apply":

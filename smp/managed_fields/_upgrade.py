@@ -81,10 +81,7 @@ def upgrade_patch(
     csaupgrade.UpgradeManagedFieldsPatch).
     """
     upgraded = upgrade(
-        obj,
-        from_managers=from_managers,
-        to_manager=to_manager,
-        subresource=subresource,
+        obj, from_managers=from_managers, to_manager=to_manager, subresource=subresource
     )
     if upgraded is obj:
         return None

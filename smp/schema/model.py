@@ -494,10 +494,7 @@ class Types:
     """
 
     def __init__(
-        self,
-        load: Loader,
-        unknown_fields: UnknownFields = "error",
-        version: str = "",
+        self, load: Loader, unknown_fields: UnknownFields = "error", version: str = ""
     ) -> None:
         self._load = load
         self.version = version
@@ -617,11 +614,7 @@ class Schema(msgspec.Struct, frozen=True):
     at_rest: set[str] = set()
 
     @classmethod
-    def inline(
-        cls,
-        document: object,
-        definitions: object = None,
-    ) -> Schema:
+    def inline(cls, document: object, definitions: object = None) -> Schema:
         """Make a schema of a type document and the named types that it refers to.
 
         ``document`` is a TypeDocument, ``definitions`` a mapping of names to such.

@@ -82,10 +82,7 @@ def find_kind(
             hint=_hint_for(name, known),
         )
     for resource in found:
-        for qualifier in (
-            f"{resource.version}.{resource.group}",
-            resource.group,
-        ):
+        for qualifier in (f"{resource.version}.{resource.group}", resource.group):
             # deployments.v1.apps and deployments.apps, with or without a path behind.
             if resource.group and f"{rest}.".startswith(f"{qualifier}."):
                 path = rest[len(qualifier) + 1 :]

@@ -18,15 +18,9 @@ from smp.unions._operations import (
     normalize_unions,
     validate_unions,
 )
-from smp.unions._operations import (
-    acts_unasked as acts_unasked,
-)
-from smp.unions._operations import (
-    contradictions as contradictions,
-)
-from smp.unions._operations import (
-    drop_unchosen_defaults as drop_unchosen_defaults,
-)
+from smp.unions._operations import acts_unasked as acts_unasked
+from smp.unions._operations import contradictions as contradictions
+from smp.unions._operations import drop_unchosen_defaults as drop_unchosen_defaults
 from smp.unions._profiles import MANY, OFF, PROFILES, Rule
 from smp.unions._profiles import profile_named as profile_named
 from smp.unions._results import Change, Normalization

@@ -20,11 +20,7 @@ from smp.unions._normalize import (
 )
 from smp.unions._profiles import OFF, PROFILES, profile_named, unknown_profile
 from smp.unions._results import Normalization
-from smp.unions._validate import (
-    DESIRED,
-    UnionValidationInterest,
-    ValidationRule,
-)
+from smp.unions._validate import DESIRED, UnionValidationInterest, ValidationRule
 from smp.violations import Violation
 
 OnConflict: TypeAlias = Literal["error", "clear"]
@@ -134,12 +130,7 @@ def validate_unions(
 
 @over_json("the object", "old", "new")
 def _violations(
-    old: Any,
-    new: Any,
-    schema: Schema,
-    profile: str,
-    *,
-    ratchet: bool,
+    old: Any, new: Any, schema: Schema, profile: str, *, ratchet: bool
 ) -> tuple[Violation, ...]:
     _require_object(new)
     if profile_named(profile) is OFF:

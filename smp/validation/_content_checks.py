@@ -63,7 +63,4 @@ def _is_sequence(der: bytes) -> bool:
     return der[:1] == b"0" and len(der) == 2 + size + length
 
 
-CHECKS: Final[Checks] = {
-    "json-secret": json_secret,
-    "pem": check_pem,
-}
+CHECKS: Final[Checks] = {"json-secret": json_secret, "pem": check_pem}

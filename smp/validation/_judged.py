@@ -8,14 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from smp._values.values import (
-    ABSENT,
-    JSON,
-    Absent,
-    JSONObject,
-    as_list,
-    as_object,
-)
+from smp._values.values import ABSENT, JSON, Absent, JSONObject, as_list, as_object
 from smp.paths import Path, Step
 from smp.validation._table import ValidationRow
 from smp.violations import Reason, Violation, violation_of

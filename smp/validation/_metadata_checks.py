@@ -8,20 +8,9 @@ from __future__ import annotations
 from typing import Final
 
 from smp._values.names import MAX_ANNOTATIONS, annotations_size, label_key_problems
-from smp._values.values import (
-    ABSENT,
-    JSON,
-    as_list,
-    as_object,
-    as_text,
-)
+from smp._values.values import ABSENT, JSON, as_list, as_object, as_text
 from smp.validation._formats import FORMATS
-from smp.validation._judged import (
-    Checks,
-    Judged,
-    elements,
-    is_missing,
-)
+from smp.validation._judged import Checks, Judged, elements, is_missing
 
 
 def valid_labels(judged: Judged) -> None:

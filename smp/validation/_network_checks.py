@@ -9,22 +9,9 @@ import ipaddress
 from typing import Final
 
 from smp._values import names
-from smp._values.values import (
-    ABSENT,
-    JSONObject,
-    as_list,
-    as_object,
-    as_text,
-    printed,
-)
+from smp._values.values import ABSENT, JSONObject, as_list, as_object, as_text, printed
 from smp.validation._formats import FORMATS
-from smp.validation._judged import (
-    Checks,
-    Judged,
-    at,
-    elements,
-    is_missing,
-)
+from smp.validation._judged import Checks, Judged, at, elements, is_missing
 
 
 def port_names(judged: Judged) -> None:

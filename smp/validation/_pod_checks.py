@@ -22,12 +22,7 @@ from smp._values.values import (
 )
 from smp.paths import Key, Path, Step
 from smp.validation._formats import FORMATS
-from smp.validation._judged import (
-    Checks,
-    Judged,
-    at,
-    elements,
-)
+from smp.validation._judged import Checks, Judged, at, elements
 from smp.violations import unsupported
 
 _NOTHING: Final = Quantity(0, "", 0, DECIMAL)
@@ -110,12 +105,7 @@ def same_host_ports(judged: Judged) -> None:
             number = port.get("hostPort")
             if number and number != port.get("containerPort"):
                 judged.invalid(
-                    number,
-                    judged.row.message,
-                    index,
-                    "ports",
-                    at_port,
-                    "hostPort",
+                    number, judged.row.message, index, "ports", at_port, "hostPort"
                 )
 
 

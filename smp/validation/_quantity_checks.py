@@ -19,11 +19,7 @@ from smp._values.values import (
 )
 from smp.paths import Key, Path
 from smp.validation._formats import is_extended_resource
-from smp.validation._judged import (
-    Checks,
-    Judged,
-    elements,
-)
+from smp.validation._judged import Checks, Judged, elements
 from smp.violations import Violation, quote_json
 
 # Go: pkg/apis/core/helper/helpers.go, podComputeQuotaResources and

@@ -9,19 +9,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from smp._values.label_selectors import Operator, Requirement
-from smp._values.values import (
-    JSON,
-    JSONObject,
-    as_list,
-    as_object,
-    as_text,
-)
+from smp._values.values import JSON, JSONObject, as_list, as_object, as_text
 from smp.validation._formats import FORMATS
-from smp.validation._judged import (
-    Checks,
-    Judged,
-    at,
-)
+from smp.validation._judged import Checks, Judged, at
 
 _OPERATORS: Final[Mapping[str, Operator]] = {
     "In": "in",

@@ -20,13 +20,7 @@ from smp._values.values import (
 )
 from smp.paths import Key, Path, Step
 from smp.validation._formats import FORMATS, api_version, percent, port_name
-from smp.validation._judged import (
-    Checks,
-    Judged,
-    at,
-    elements,
-    is_missing,
-)
+from smp.validation._judged import Checks, Judged, at, elements, is_missing
 from smp.validation._table import ValidationRow
 from smp.violations import too_long, too_many, unsupported
 

@@ -55,10 +55,7 @@ from smp._storage.typed_storage._plan import (
     zero_key,
 )
 from smp._storage.typed_storage._rewriting import rewriting_paths
-from smp._storage.typed_storage._scalars import (
-    double,
-    octets,
-)
+from smp._storage.typed_storage._scalars import double, octets
 from smp._storage.typed_storage._services import drop_fields_of_service
 from smp._storage.typed_storage._stored import stored
 

@@ -17,12 +17,7 @@ from smp.errors import SmpError
 from smp.paths import Path
 
 # The fields of Go's HPAScalingRules and HPAScalingPolicy, in their order.
-_RULES: Final = (
-    "StabilizationWindowSeconds",
-    "SelectPolicy",
-    "Policies",
-    "Tolerance",
-)
+_RULES: Final = ("StabilizationWindowSeconds", "SelectPolicy", "Policies", "Tolerance")
 _POLICY: Final = ("Type", "Value", "PeriodSeconds")
 _METRICS: Final = "autoscaling.alpha.kubernetes.io/metrics"
 _CURRENT_METRICS: Final = "autoscaling.alpha.kubernetes.io/current-metrics"
@@ -34,10 +29,7 @@ _ANNOTATIONS: Final = (_METRICS, _CURRENT_METRICS, _CONDITIONS, _BEHAVIOR)
 
 # What v1 has elsewhere than v2: the path in v1, the path in v2.
 AUTOSCALER_FIELDS: Final = (
-    (
-        Path(("spec", "targetCPUUtilizationPercentage")),
-        Path(("spec", "metrics")),
-    ),
+    (Path(("spec", "targetCPUUtilizationPercentage")), Path(("spec", "metrics"))),
     (Path(("metadata", "annotations", _METRICS)), Path(("spec", "metrics"))),
     (Path(("metadata", "annotations", _BEHAVIOR)), Path(("spec", "behavior"))),
     (
@@ -48,10 +40,7 @@ AUTOSCALER_FIELDS: Final = (
         Path(("metadata", "annotations", _CURRENT_METRICS)),
         Path(("status", "currentMetrics")),
     ),
-    (
-        Path(("metadata", "annotations", _CONDITIONS)),
-        Path(("status", "conditions")),
-    ),
+    (Path(("metadata", "annotations", _CONDITIONS)), Path(("status", "conditions"))),
 )
 
 _Members: TypeAlias = dict[str, dict[str, tuple[str, ...]]]

@@ -13,14 +13,8 @@ from smp.schema.model import Schema
 # (Go: reflect.DeepEqual in PrepareForUpdate; all others use Semantic.DeepEqual).
 _COMPARED_EXACTLY: Final = {
     ("networking.k8s.io/v1", "NetworkPolicy"): "spec",
-    (
-        "admissionregistration.k8s.io/v1",
-        "MutatingWebhookConfiguration",
-    ): "webhooks",
-    (
-        "admissionregistration.k8s.io/v1",
-        "ValidatingWebhookConfiguration",
-    ): "webhooks",
+    ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"): "webhooks",
+    ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"): "webhooks",
 }
 # What is empty there has its default again, before it is compared.
 _DEFAULTED: Final = frozenset({"policyTypes"})

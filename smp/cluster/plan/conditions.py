@@ -11,14 +11,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from smp._values.json_path import value_finder
-from smp._values.values import (
-    Absent,
-    JSONObject,
-    as_list,
-    as_object,
-    as_text,
-    printed,
-)
+from smp._values.values import Absent, JSONObject, as_list, as_object, as_text, printed
 from smp.errors import SmpError
 
 _Check: TypeAlias = Callable[[JSONObject], bool]

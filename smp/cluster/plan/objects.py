@@ -18,13 +18,7 @@ from smp.paths import Path
 from smp.schema.model import Schema
 
 Action: TypeAlias = Literal[
-    "created",
-    "configured",
-    "unchanged",
-    "pruned",
-    "deleted",
-    "failed",
-    "not-applied",
+    "created", "configured", "unchanged", "pruned", "deleted", "failed", "not-applied"
 ]
 
 

@@ -152,10 +152,7 @@ def predict_create(target: ApplyTarget, options: ApplyOptions) -> Prediction:
         found=update.violations,
     )
     return Prediction(
-        object=update.object,
-        hazards=hazards,
-        violations=violations,
-        warnings=warnings,
+        object=update.object, hazards=hazards, violations=violations, warnings=warnings
     )
 
 
@@ -216,11 +213,7 @@ def predict_server_side(
         return Prediction(refusal=error)
     if result.remark is not None and options.unions == "clear":
         refusal = predict_refusal(
-            live,
-            obj,
-            schema,
-            manager=options.manager,
-            force=options.force_conflicts,
+            live, obj, schema, manager=options.manager, force=options.force_conflicts
         )
         remedy = None if refusal is None else refusal.remedy
         # Requests before the apply make it pass.

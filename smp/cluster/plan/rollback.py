@@ -128,10 +128,7 @@ def _undo(each: _Checked, options: ApplyOptions) -> Plan[Applied]:
             text = f"the former managers of the fields are not restored: {error}"
             warnings.append(ApplyWarning("managers-not-restored", Path(), text))
     return msgspec.structs.replace(
-        result,
-        object=stored,
-        patch=None,
-        warnings=tuple(warnings),
+        result, object=stored, patch=None, warnings=tuple(warnings)
     )
 
 

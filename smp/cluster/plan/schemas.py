@@ -20,13 +20,7 @@ from smp import custom_resources
 from smp._values.values import JSONObject, as_list, as_object, as_text
 from smp.cluster.plan.discovery import DiscoveredResource
 from smp.cluster.plan.exchange import Plan, PlannedRequest
-from smp.cluster.plan.sending import (
-    JSON_TYPE,
-    exchange,
-    is_not_found,
-    object_of,
-    send,
-)
+from smp.cluster.plan.sending import JSON_TYPE, exchange, is_not_found, object_of, send
 from smp.errors import SmpError
 from smp.schema.catalog import (
     Catalog,

@@ -14,12 +14,7 @@ from smp.cluster.plan.client_side import ApplyTarget
 from smp.cluster.plan.exchange import Plan, PlannedRequest
 from smp.cluster.plan.failures import ApiError
 from smp.cluster.plan.options import ApplyOptions
-from smp.cluster.plan.sending import (
-    body_of,
-    send,
-    send_for_object,
-    write_request,
-)
+from smp.cluster.plan.sending import body_of, send, send_for_object, write_request
 from smp.errors import ApplyWarning
 from smp.managed_fields import PatchRequest, Remark, Remedy, predict_refusal
 from smp.schema.model import AnyType

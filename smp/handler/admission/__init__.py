@@ -23,12 +23,7 @@ from smp.handler.admission._matching import (
     find_match,
 )
 from smp.handler.admission._mutating import MutatingPolicies, Mutator, mutate
-from smp.handler.admission._policies import (
-    Evaluation,
-    Policies,
-    Policy,
-    read_policies,
-)
+from smp.handler.admission._policies import Evaluation, Policies, Policy, read_policies
 from smp.handler.admission._validating import DeniedError, Verdict, deny, judge
 
 __all__ = [

@@ -13,13 +13,7 @@ import msgspec
 from smp._storage.typed_storage import convert
 from smp._values.fields import objects_in
 from smp._values.label_selectors import LabelSelector, Requirement
-from smp._values.values import (
-    JSON,
-    JSONObject,
-    as_list,
-    as_object,
-    as_text,
-)
+from smp._values.values import JSON, JSONObject, as_list, as_object, as_text
 from smp.errors import SmpError
 
 _OPERATORS: Final[dict[str, Any]] = {

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from smp.schema.sources.golang._markers import (
-    OPTIONALITY,
-    Marker,
-    Markers,
-    struct_tag,
-)
+from smp.schema.sources.golang._markers import OPTIONALITY, Marker, Markers, struct_tag
 from smp.schema.sources.golang._syntax import GoField, SourcePosition
 
 

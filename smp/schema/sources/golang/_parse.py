@@ -14,10 +14,7 @@ from typing import Final
 import tree_sitter_go
 from tree_sitter import Language, Node, Parser, Query, QueryCursor
 
-from smp.schema.sources.golang._markers import (
-    ENUM_MARKERS,
-    markers,
-)
+from smp.schema.sources.golang._markers import ENUM_MARKERS, markers
 from smp.schema.sources.golang._syntax import (
     Comment,
     CommentLine,

@@ -100,10 +100,7 @@ TYPES: Final[dict[tuple[str, str], JSONObject]] = {
     },
     ("k8s.io/apimachinery/pkg/runtime", "RawExtension"): {"type": "object"},
     ("k8s.io/apimachinery/pkg/runtime", "Object"): {},
-    (
-        "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1",
-        "JSON",
-    ): _ANY_VALUE,
+    ("k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1", "JSON"): _ANY_VALUE,
 }
 # A map of them that many APIs use; it counts only where its source is not given.
 MAPS: Final[dict[tuple[str, str], JSONObject]] = {
