@@ -36,6 +36,13 @@ _OPERATORS: Final[dict[str, Operator]] = {
     "<": "<",
     ">": ">",
 }
+# The operators of the expressions of a LabelSelector.
+EXPRESSION_OPERATORS: Final[dict[str, Operator]] = {
+    "In": "in",
+    "NotIn": "notin",
+    "Exists": "exists",
+    "DoesNotExist": "!",
+}
 # How the expressions of a LabelSelector are printed, by operator.
 _EXPRESSIONS: Final = {
     "In": "{key} in ({values})",

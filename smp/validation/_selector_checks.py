@@ -5,20 +5,12 @@ This module is compiled with mypyc (hatch_build.py).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
-from smp._values.label_selectors import Operator, Requirement
+from smp._values.label_selectors import EXPRESSION_OPERATORS, Requirement
 from smp._values.values import JSON, JSONObject, as_list, as_object, as_text
 from smp.validation._formats import FORMATS
 from smp.validation._judged import Checks, Judged, at
-
-_OPERATORS: Final[Mapping[str, Operator]] = {
-    "In": "in",
-    "NotIn": "notin",
-    "Exists": "exists",
-    "DoesNotExist": "!",
-}
 
 
 def _requirements(selector: JSON) -> list[Requirement] | None:
@@ -34,7 +26,7 @@ def _requirements(selector: JSON) -> list[Requirement] | None:
         requirements.append(Requirement(key, "in", (as_text(value),)))
     for listed in as_list(members.get("matchExpressions")):
         expression = as_object(listed)
-        operator = _OPERATORS.get(as_text(expression.get("operator")))
+        operator = EXPRESSION_OPERATORS.get(as_text(expression.get("operator")))
         key = as_text(expression.get("key"))
         values = tuple([as_text(value) for value in as_list(expression.get("values"))])
         if operator is None or FORMATS["label-key"](key):

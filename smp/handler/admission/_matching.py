@@ -6,22 +6,16 @@ webhook/predicates and policy/matching/matching.go.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from smp._storage.typed_storage import convert
 from smp._values.fields import objects_in
-from smp._values.label_selectors import LabelSelector, Requirement
+from smp._values.label_selectors import EXPRESSION_OPERATORS, LabelSelector, Requirement
 from smp._values.values import JSON, JSONObject, as_list, as_object, as_text
 from smp.errors import SmpError
 
-_OPERATORS: Final[dict[str, Any]] = {
-    "In": "in",
-    "NotIn": "notin",
-    "Exists": "exists",
-    "DoesNotExist": "!",
-}
 # Go: rules.IsExemptAdmissionConfigurationResource.
 _EXEMPT: Final = frozenset(
     {
@@ -249,7 +243,7 @@ def read_selector(selector: JSON) -> LabelSelector:
     ]
     for expression in objects_in(fields.get("matchExpressions")):
         values = [as_text(value) for value in as_list(expression.get("values"))]
-        operator = _OPERATORS[as_text(expression.get("operator"))]
+        operator = EXPRESSION_OPERATORS[as_text(expression.get("operator"))]
         key = as_text(expression.get("key"))
         requirements.append(Requirement(key, operator, tuple(values)))
     return LabelSelector(tuple(requirements))
