@@ -46,6 +46,12 @@ def drop_managed_fields(obj: JSONObject) -> JSONObject:
     return {**obj, "metadata": rest}
 
 
+def make_status(status: str, **members: JSON) -> JSONObject:
+    """Return a Status: ``Success`` or ``Failure``, and its other members."""
+    head: JSONObject = {"kind": "Status", "apiVersion": "v1", "metadata": {}}
+    return {**head, "status": status, **members}
+
+
 def metadata_of(obj: JSONObject) -> JSONObject:
     """Return the metadata of an object; empty where it has none."""
     return as_object(obj.get("metadata"))

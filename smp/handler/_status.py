@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Final, TypeAlias
 import msgspec
 
 from smp._values import codec
+from smp._values.api_objects import make_status
 from smp._values.values import JSONObject, as_object, as_text
 from smp.errors import SmpError, UnionError
 from smp.managed_fields import ApplyConflictError
@@ -335,7 +336,7 @@ def to_status(
     details_kind = resource if names_resource or "{resource}" in form else ""
     if "{kind}" in form:
         details_kind = kind
-    status = _failure(message)
+    status = make_status("Failure", message=message)
     if reason:
         status["reason"] = reason
     if details_kind or causes:
@@ -345,16 +346,6 @@ def to_status(
         status["details"] = {key: value for key, value in details.items() if value}
     status["code"] = error.status
     return Refused(status, error.status, tuple(warnings))
-
-
-def _failure(message: str) -> JSONObject:
-    return {
-        "kind": "Status",
-        "apiVersion": "v1",
-        "metadata": {},
-        "status": "Failure",
-        "message": message,
-    }
 
 
 def _join_causes(causes: list[JSONObject]) -> str:
@@ -376,7 +367,7 @@ def _form_of(error: SmpError) -> tuple[str, str]:
 def _apply_conflict(error: ApplyConflictError, warnings: Iterable[str]) -> Refused:
     """Word conflicts of an apply (Go: apierrors.NewApplyConflict)."""
     status: JSONObject = {
-        **_failure(error.problem),
+        **make_status("Failure", message=error.problem),
         "reason": ModifiedError.reason,
         "details": {"causes": [conflict.cause for conflict in error.conflicts]},
         "code": error.status,

@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from smp._values.api_objects import make_status
 from smp._values.fields import objects_in
 from smp._values.values import JSONObject, as_list, as_object, as_text
 from smp.custom_resources import ExpressionError
@@ -95,17 +96,11 @@ def deny(
     details["kind"] = resource.plural
     if has_causes:
         details["causes"] = [{"message": message} for message in messages]
+    message = messages[0] if is_worded else text
     return DeniedError(
-        {
-            "kind": "Status",
-            "apiVersion": "v1",
-            "metadata": {},
-            "status": "Failure",
-            "message": messages[0] if is_worded else text,
-            "reason": reason,
-            "details": details,
-            "code": code,
-        }
+        make_status(
+            "Failure", message=message, reason=reason, details=details, code=code
+        )
     )
 
 

@@ -18,6 +18,7 @@ from uuid import uuid4
 import msgspec
 
 from smp._values import codec
+from smp._values.api_objects import make_status
 from smp._values.values import JSON, JSONObject, as_list, as_object, as_text
 from smp.errors import SmpError
 from smp.handler import InternalFailureError
@@ -290,13 +291,8 @@ def describe_denial(name: str, status: JSON) -> JSONObject:
     if not isinstance(code, int) or code < _BAD_REQUEST:
         code = _BAD_REQUEST
     said = as_text(given.get("message")) or as_text(given.get("reason"))
-    answer: JSONObject = {
-        "kind": "Status",
-        "apiVersion": "v1",
-        "metadata": {},
-        "status": "Failure",
-        "message": f"{denied}: {said}" if said else f"{denied} without explanation",
-    }
+    text = f"{denied}: {said}" if said else f"{denied} without explanation"
+    answer = make_status("Failure", message=text)
     for field in ("reason", "details"):
         if given.get(field):
             answer[field] = given[field]

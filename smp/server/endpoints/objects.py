@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from smp import handler
 from smp._values import codec
-from smp._values.api_objects import metadata_of
+from smp._values.api_objects import make_status, metadata_of
 from smp._values.values import JSONObject
 from smp.errors import SmpError
 from smp.handler import (
@@ -181,13 +181,7 @@ async def delete(call: Call) -> Response:
     uid = metadata_of(unpack(removal.stored, resource)).get("uid")
     if uid:
         details["uid"] = uid
-    status: JSONObject = {
-        "kind": "Status",
-        "apiVersion": "v1",
-        "metadata": {},
-        "status": "Success",
-        "details": details,
-    }
+    status = make_status("Success", details=details)
     return respond(codec.encode(status), warnings=warnings)
 
 

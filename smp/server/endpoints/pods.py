@@ -13,7 +13,7 @@ from msgspec.structs import replace as replace_fields
 from starlette.responses import Response
 
 from smp._values import codec
-from smp._values.api_objects import metadata_of, set_metadata
+from smp._values.api_objects import make_status, metadata_of, set_metadata
 from smp._values.fields import objects_in, value_at
 from smp._values.label_selectors import parse_label_selector, selector_text
 from smp._values.times import timestamp
@@ -35,13 +35,7 @@ _CREATED: Final = 201
 _NO_CONTENT: Final = 204
 # The least values of the options of logs (Go: ValidatePodLogOptions).
 _LEAST: Final = {"tailLines": 0, "limitBytes": 1, "sinceSeconds": 1}
-_DONE: Final[JSONObject] = {
-    "kind": "Status",
-    "apiVersion": "v1",
-    "metadata": {},
-    "status": "Success",
-    "code": _CREATED,
-}
+_DONE: Final = make_status("Success", code=_CREATED)
 
 
 async def evict(call: Call) -> Response:
