@@ -164,9 +164,7 @@ def compose_objects(first: JSONObject, second: JSONObject, type_: Type) -> JSONO
         keeps = keeps.union(
             name for name, value in second_parts.fields.items() if value is not None
         )
-    if keeps is None:
-        return composed
-    return {RETAIN_KEYS: [*sorted(keeps)], **composed}
+    return composed if keeps is None else {RETAIN_KEYS: [*sorted(keeps)], **composed}
 
 
 def _retain(patch: PatchObject) -> set[str] | None:

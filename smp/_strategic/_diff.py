@@ -642,9 +642,7 @@ class Diff:
                 )
             except UnmergeableError:
                 return as_modified
-        if is_in_order(elements, lists.keys, merge_key):
-            return elements
-        return as_modified
+        return elements if is_in_order(elements, lists.keys, merge_key) else as_modified
 
     def _compare_in_two_passes(
         self, lists: _Lists, sequence: list[int], deletions: JSONArray, field: Field

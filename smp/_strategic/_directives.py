@@ -168,9 +168,7 @@ def read_object(patch: JSONObject) -> PatchObject:
 
     Raises PatchError for a directive that does not name its list.
     """
-    if has_directives(patch):
-        return read_directives(patch)
-    return PatchObject(patch)
+    return read_directives(patch) if has_directives(patch) else PatchObject(patch)
 
 
 def has_directives(patch: JSONObject) -> bool:

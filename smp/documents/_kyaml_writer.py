@@ -173,9 +173,7 @@ def _number(value: float) -> str:
 def _key(key: object) -> str:
     if not isinstance(key, str):
         raise not_json(f"{type_name(key)} as a key")
-    if _is_plain(key):
-        return key
-    return f'"{_escape(key)}"'
+    return key if _is_plain(key) else f'"{_escape(key)}"'
 
 
 def _is_plain(key: str) -> bool:

@@ -54,6 +54,4 @@ def set_kind(item: JSON, list_of: tuple[str, str] | None) -> JSON:
     if list_of is None or not isinstance(item, dict) or item.get("kind"):
         return item
     api_version, kind = list_of
-    if not kind:
-        return item
-    return {"apiVersion": api_version, "kind": kind, **item}
+    return {"apiVersion": api_version, "kind": kind, **item} if kind else item

@@ -100,9 +100,7 @@ def resolve(text: str) -> JSON:
         return text
     number = float(plain)
     # Out of range (1e400) is an error of Go's strconv.ParseFloat: it stays a string.
-    if not isfinite(number):
-        return text
-    return as_go_prints(number)
+    return as_go_prints(number) if isfinite(number) else text
 
 
 def as_go_prints(number: float) -> int | float:

@@ -129,9 +129,7 @@ def _key(key: object, spaces: str) -> str:
     if not isinstance(key, str):
         raise not_json(f"{type_name(key)} as a key")
     text = _TEXTS[key]
-    if len(text) > _LONGEST_KEY:
-        return f"? {text}\n{spaces}:"
-    return f"{text}:"
+    return f"? {text}\n{spaces}:" if len(text) > _LONGEST_KEY else f"{text}:"
 
 
 def _scalar(value: JSON, spaces: str) -> str:

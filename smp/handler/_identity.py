@@ -191,9 +191,7 @@ def add_server_metadata(
         raise VersionRequiredError([VERSION_REQUIRED])
     if violations:
         raise InvalidError(violations)
-    if same(merged, after):
-        return new
-    return {**new, "metadata": merged}
+    return new if same(merged, after) else {**new, "metadata": merged}
 
 
 def _check(new: JSONObject, old: JSONObject, *, partial: bool) -> None:

@@ -105,9 +105,7 @@ def read_element(text: str) -> str | None:
 
     Raises ObjectError (Go: fieldpath.DeserializePathElement).
     """
-    if text.startswith(_FIELD):
-        return text
-    return _READ[text]
+    return text if text.startswith(_FIELD) else _READ[text]
 
 
 def _read_other(text: str) -> str | None:

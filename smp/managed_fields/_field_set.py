@@ -101,9 +101,7 @@ class FieldSet(msgspec.Struct, frozen=True):
         # msgspec prints strings as Go does, but for backspace and form feed: it has
         # short escapes for them. They are rare, so a text that seems to have one is
         # printed again, in a slower way.
-        if "\\b" in text or "\\f" in text:
-            return _text(document)
-        return text
+        return _text(document) if "\\b" in text or "\\f" in text else text
 
     def __bool__(self) -> bool:
         return bool(self.members or self.children)

@@ -123,9 +123,7 @@ def _list_items(
             except SmpError as error:
                 raise error.within(step_of(element)) from None
         kept.append(item)
-    if len(kept) == len(values) and all(map(is_, kept, values)):
-        return values
-    return kept
+    return values if len(kept) == len(values) and all(map(is_, kept, values)) else kept
 
 
 def _map_items(

@@ -89,9 +89,7 @@ def _merge_lists(live: JSONArray, applied: JSONArray, shape: Shape) -> JSONArray
             result.append(item(applied_elements[index]))
         else:
             result.append(live[index])
-    if len(result) == len(live) and all(map(is_, result, live)):
-        return live
-    return result
+    return live if len(result) == len(live) and all(map(is_, result, live)) else result
 
 
 def merge_order(live: list[str], applied: list[str]) -> list[tuple[bool, int]]:

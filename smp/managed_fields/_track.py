@@ -221,9 +221,7 @@ def with_former_times(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[st
     """
     old = require_object("old", old)
     new = require_object("new", new)
-    if same(_drop_times(old), _drop_times(new)):
-        return old
-    return new
+    return old if same(_drop_times(old), _drop_times(new)) else new
 
 
 def _drop_times(obj: JSONObject) -> JSONObject:

@@ -90,9 +90,7 @@ def require_types(value: JSON, shape: Shape) -> None:
 
 def listing(problems: list[str]) -> str:
     """Return problems as one text (Go: typed.ValidationErrors.Error)."""
-    if len(problems) == 1:
-        return problems[0]
-    return "errors:\n  " + "\n  ".join(problems)
+    return problems[0] if len(problems) == 1 else "errors:\n  " + "\n  ".join(problems)
 
 
 def _problems(

@@ -83,9 +83,7 @@ def upgrade_patch(
     upgraded = upgrade(
         obj, from_managers=from_managers, to_manager=to_manager, subresource=subresource
     )
-    if upgraded is obj:
-        return None
-    return find_managed_fields_patch(upgraded)
+    return None if upgraded is obj else find_managed_fields_patch(upgraded)
 
 
 def _add_fields_of(

@@ -38,9 +38,7 @@ def print_struct(value: JSON, name: str) -> str:
     # Go decodes a member by its name in any case; these names differ in nothing else.
     members = {key.lower(): member for key, member in value.items()}
     texts = [*_print_fields(members, known)]
-    if members:
-        return quote_json(value)
-    return f"{{{','.join(texts)}}}"
+    return quote_json(value) if members else f"{{{','.join(texts)}}}"
 
 
 def _fields_of(name: str) -> list[str]:

@@ -172,9 +172,7 @@ class UnionGroup(msgspec.Struct, frozen=True, dict=True):
     @property
     def allowed(self) -> frozenset[str] | None:
         """Every value that the discriminator may have; None where any is allowed."""
-        if not self.closed:
-            return None
-        return self.empty.union(self.none, self.by_value)
+        return self.empty.union(self.none, self.by_value) if self.closed else None
 
 
 def read_unions(

@@ -342,9 +342,7 @@ def _exactly_or_at_most_one(facts: UnionFacts, obj: JSONObject) -> list[Violatio
         message = f'Invalid value: "{{{", ".join(members)}}}": {rule}'
         value: list[JSON] = [*members]
         return [Violation("union-several", Path(), "FieldValueInvalid", message, value)]
-    if not members and union.required:
-        return _none(union, obj)
-    return []
+    return _none(union, obj) if not members and union.required else []
 
 
 def _members_of_value(facts: UnionFacts, obj: JSONObject) -> list[Violation]:

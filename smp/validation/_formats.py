@@ -131,9 +131,7 @@ def search_domain(text: str) -> str:
 
 def api_version(text: str) -> str:
     """Check an apiVersion (Go: schema.ParseGroupVersion)."""
-    if text.count("/") > 1:
-        return f"unexpected GroupVersion string: {text}"
-    return ""
+    return f"unexpected GroupVersion string: {text}" if text.count("/") > 1 else ""
 
 
 def group_version(text: str) -> str:
@@ -243,9 +241,7 @@ def qualify_finalizer(text: str) -> str:
 
 def host(text: str) -> str:
     """Check a host name, whose first part may be a star (Go: validateIngressRules)."""
-    if "*" not in text:
-        return names.subdomain(text)
-    return names.wildcard_subdomain(text)
+    return names.subdomain(text) if "*" not in text else names.wildcard_subdomain(text)
 
 
 def not_ip(text: str) -> str:

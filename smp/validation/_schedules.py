@@ -117,9 +117,7 @@ def _number_problem(text: str) -> str:
     if len(text) > _MOST_DIGITS or int(text) > _GREATEST:
         reason = f'strconv.Atoi: parsing "{text}": value out of range'
         return f"failed to parse int from {text}: {reason}"
-    if int(text) < 0:
-        return f"negative number ({int(text)}) not allowed: {text}"
-    return ""
+    return f"negative number ({int(text)}) not allowed: {text}" if int(text) < 0 else ""
 
 
 def time_zone(text: str) -> str:

@@ -58,9 +58,7 @@ def _copy(value: JSON) -> JSON:
         for name, member in value.items():
             members[name] = _copy(member)
         return members
-    if isinstance(value, list):
-        return [_copy(element) for element in value]
-    return value
+    return [_copy(element) for element in value] if isinstance(value, list) else value
 
 
 class _Step:

@@ -161,9 +161,7 @@ def pod_level_resources(spec: JSONObject) -> JSONObject:
         resources = {**resources, "limits": limits}
     if added:
         resources = {**resources, "requests": {**requests, **added}}
-    if added_limits or added:
-        return {**spec, "resources": resources}
-    return spec
+    return {**spec, "resources": resources} if added_limits or added else spec
 
 
 # --- Services ---
@@ -341,9 +339,7 @@ def _add_rolling_update(
         added["maxUnavailable"] = max_unavailable
     if filled.get("maxSurge") is None:
         added["maxSurge"] = max_surge
-    if not added:
-        return strategy
-    return {**strategy, "rollingUpdate": {**filled, **added}}
+    return {**strategy, "rollingUpdate": {**filled, **added}} if added else strategy
 
 
 def volume_claim_template_kinds(spec: JSONObject) -> JSONObject:

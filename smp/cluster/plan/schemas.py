@@ -67,9 +67,7 @@ class KindSchema(msgspec.Struct, frozen=True):
     def is_strategic(self) -> bool:
         """Whether a strategic merge patch is sent (Go: gvkSupportsPatchOpenAPIV3)."""
         # Go: the built-in types are taken where the server has no OpenAPI.
-        if self.patching is None:
-            return self.bundled
-        return self.patching.strategic
+        return self.bundled if self.patching is None else self.patching.strategic
 
 
 class _Compiled(msgspec.Struct):

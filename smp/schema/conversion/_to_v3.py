@@ -87,9 +87,7 @@ class ToV3(Direction):
                 "a schema has both a reference and a structure",
                 code="structure-beside-reference",
             )
-        if not others:
-            return reference
-        return {**others, "allOf": [reference]}
+        return {**others, "allOf": [reference]} if others else reference
 
     def path_item(self, node: JSONObject, path: Path) -> JSONObject:
         """Convert a path; a body that all its operations share is lost."""

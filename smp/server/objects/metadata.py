@@ -152,9 +152,7 @@ def prepare_for_update(
             each.get("annotations") or {} for each in (metadata, old_metadata)
         ]
         is_same = is_same and same(*annotations)
-    if is_same:
-        return merged
-    return set_metadata(merged, generation=next_generation(old))
+    return merged if is_same else set_metadata(merged, generation=next_generation(old))
 
 
 def next_generation(obj: JSONObject) -> int:

@@ -68,9 +68,7 @@ def on_update(old: JSONObject, new: JSONObject, resource: Resource) -> JSONObjec
     "PUT/POST/PATCH requests to the custom resource ignore changes to the status
     stanza."
     """
-    if not resource.status:
-        return new
-    return _with(new, status=old.get("status", ABSENT))
+    return _with(new, status=old.get("status", ABSENT)) if resource.status else new
 
 
 def on_status_update(

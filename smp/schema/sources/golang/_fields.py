@@ -326,9 +326,7 @@ class FieldReader:
             self._problems.misuse(at, marker, problem, hint)
             return None
         # Go's encoding/json prints 1.0 as 1.
-        if isinstance(value, float) and value.is_integer():
-            return int(value)
-        return value
+        return int(value) if isinstance(value, float) and value.is_integer() else value
 
     def _zero_value(self, type_: GoType, *, omitempty: bool) -> JSON | Absent:
         """Return the value that Go writes for an unset field, ABSENT if it writes none.
