@@ -37,9 +37,7 @@ def make_violation(
     """
     text = f"Forbidden: {message}"
     if reason == "FieldValueInvalid":
-        shown = "null"
-        if not isinstance(value, Absent):
-            shown = print_struct(value, struct)
+        shown = "null" if isinstance(value, Absent) else print_struct(value, struct)
         text = f"Invalid value: {shown}: {message}"
     return Violation("field-immutable", Path(tuple(steps)), reason, text, value)
 

@@ -41,9 +41,7 @@ _COMMON_ZONE: Final = "Europe/Berlin"
 
 def cron_schedule(text: str) -> str:
     """Check a schedule, which has no time zone of its own."""
-    problem = ""
-    if not text.startswith(_WITH_ZONE):
-        problem = _schedule_problem(text)
+    problem = "" if text.startswith(_WITH_ZONE) else _schedule_problem(text)
     if not problem and "TZ" in text:
         problem = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
     return problem

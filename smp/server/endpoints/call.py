@@ -161,9 +161,7 @@ class Call:
 def _options(settings: Settings, kind: Kind, subresource: str, manager: str) -> Options:
     resource, defined = kind.resource, kind.defined
     # The defaults of built-in kinds are code in an API server: here they have none.
-    default = None
-    if defined:
-        default = partial(add_schema_defaults, schema=defined.schema)
+    default = partial(add_schema_defaults, schema=defined.schema) if defined else None
     return replace(
         STOCK_SERVER,
         profile=settings.union_profile,

@@ -113,9 +113,7 @@ def served(item: Stored, resource: Resource, *, is_item: bool = False) -> bytes:
     What has revision 0 was not stored: the answer to a dry run. An item of a list has
     no apiVersion and kind: those of the list say what it is.
     """
-    version = b""
-    if item.revision:
-        version = b'"resourceVersion":"%d",' % item.revision
+    version = b'"resourceVersion":"%d",' % item.revision if item.revision else b""
     value = item.value
     if resource.reading_schemas or _is_converted(resource):
         obj = _from_storage(as_object(decode(value)), resource)
