@@ -206,8 +206,7 @@ def _check_persistent_volume(volume: JSONObject) -> Iterator[str]:
 
 
 def _check_persistent_claim(claim: JSONObject) -> Iterator[str]:
-    annotations = as_object(value_at(claim, ("metadata", "annotations")))
-    if _STORAGE_CLASS in annotations:
+    if _STORAGE_CLASS in as_object(value_at(claim, ("metadata", "annotations"))):
         yield f"metadata.annotations[{_STORAGE_CLASS}]: {_OF_CLASS}"
     yield from check_claim(as_object(claim.get("spec")), "spec")
 

@@ -440,8 +440,7 @@ def _check_deleted_elements(
                     hint="apply the patches one after the other",
                 )
         except SmpError as error:
-            step = Element(index, field.merge_key, value)
-            raise error.within(step) from None
+            raise error.within(Element(index, field.merge_key, value)) from None
 
 
 def _has_directive(value: JSON) -> bool:

@@ -73,8 +73,7 @@ def over_json(
                     arguments = _arguments(operation, args, kwargs)
                 if arguments is None:
                     raise
-                first = _find_first_error(operation, arguments, deciding, error)
-                raise first from None
+                raise _find_first_error(operation, arguments, deciding, error) from None
             except (AttributeError, NotPlainError, TypeError):
                 check_schema(operation, args, kwargs)
                 # Compiled code raises TypeError for a name that is not a string.

@@ -213,8 +213,7 @@ def _json_chunks(data: bytes, source: str) -> Iterator[Chunk]:
         end = end_of_text(data, start) if is_json else None
         # Go: apimachinery util/yaml, YAMLOrJSONDecoder.Decode, falls back to YAML.
         if end is None:
-            rest = BytesIO(data[start:])
-            for chunk in _yaml_chunks(rest, b"", source, len(data)):
+            for chunk in _yaml_chunks(BytesIO(data[start:]), b"", source, len(data)):
                 yield msgspec.structs.replace(
                     chunk, line=chunk.line + line - 1, offset=_move(chunk.offset, start)
                 )

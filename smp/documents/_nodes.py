@@ -97,8 +97,7 @@ class ObjectNode:
         in any order; go-yaml, and so kubectl, assigns keys in their order, so
         that keys before the merge key are overridden (Go: decoder.merge).
         """
-        sources = value if isinstance(value, list) else [value]
-        for source in reversed(sources):
+        for source in reversed(value if isinstance(value, list) else [value]):
             if not isinstance(source, dict):
                 raise _key_error("a merge key << takes an object or a list of objects")
             self.inherited |= source.keys() - self.value.keys()

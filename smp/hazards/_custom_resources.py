@@ -68,8 +68,7 @@ def custom_resource_hazards(
         # Elements are told from one another by all keys.
         if each.code != "ambiguous-key"
     ]
-    keyed = ApplyInputs(applied, wanted, before)
-    found += change_hazards(keyed, after, seen, cleared)
+    found += change_hazards(ApplyInputs(applied, wanted, before), after, seen, cleared)
     return [_reword(each, _LIST_TYPES) for each in found]
 
 

@@ -37,8 +37,7 @@ def last_applied_hazards(
             found.append(hazard("no-last-applied", Path(), "last-applied"))
         annotations = annotations_of(live)
         if LAST_APPLIED in annotations:
-            text = annotations[LAST_APPLIED]
-            found += _compare_annotation(text, last_applied)
+            found += _compare_annotation(annotations[LAST_APPLIED], last_applied)
             if not found or found[-1].code != "invalid-last-applied":
                 found += _find_superseding(live)
     if last_applied:
@@ -170,8 +169,7 @@ def _is_oversized(modified: JSONObject, live: JSONObject | None, look: Look) -> 
     # Those of others stay beside the one of kubectl.
     others = 0
     for obj in (live or {}, modified):
-        annotations = annotations_of(obj)
-        for name, value in annotations.items():
+        for name, value in annotations_of(obj).items():
             if name != LAST_APPLIED:
                 others += len(name) + len(as_text(value))
     # These are characters, of up to four bytes; almost all objects are small.

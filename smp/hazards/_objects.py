@@ -330,8 +330,7 @@ class Marks:
 
 def directive_hazards(obj: JSONObject, source: Input, schema: Schema) -> list[Hazard]:
     """Return the hazards of names of directives in an object that is no manifest."""
-    look = Look(obj)
-    if not look.has_marks:
+    if not Look(obj).has_marks:
         return []
     marks = Marks(source)
     marks.value(obj, schema.type, Path())

@@ -183,8 +183,7 @@ class Repair:
         if not isinstance(items, ObjectType):
             return False
         element = as_object(value_at(self._live, path))
-        type_name = items.name.rpartition(".")[2]
-        for fields in UNIQUE_KEYS.get(type_name, ()):
+        for fields in UNIQUE_KEYS.get(items.name.rpartition(".")[2], ()):
             key = second_key(element, fields)
             for other in as_list(value_at(self.modified, around)):
                 if key is not None and second_key(as_object(other), fields) == key:

@@ -469,8 +469,7 @@ def _apply_scale(
         SCALE_SCHEMA,
         replace(applier, profile="off", serving=SERVING),
     )
-    is_changed = replica_count(result.object) != replica_count(live)
-    if is_custom and is_changed:
+    if is_custom and replica_count(result.object) != replica_count(live):
         raise unconvertible_scale(live)
     merge_scale_entries(
         managed, ManagedFields.of(result.object).owners, schema.api_version

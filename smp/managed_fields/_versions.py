@@ -131,8 +131,7 @@ def convert_to_form(obj: JSONObject, schema: Schema) -> JSONObject:
 
     Versions of one form see it as it is. Go: versionConverter.Convert.
     """
-    api_version = as_text(obj.get("apiVersion"))
-    if form_in(schema, api_version) is None:
+    if form_in(schema, as_text(obj.get("apiVersion"))) is None:
         return obj
     return stored(convert(obj, schema.kind, schema.api_version), schema)
 

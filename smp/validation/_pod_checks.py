@@ -312,8 +312,7 @@ def claimed_names(judged: Judged) -> None:
     claims = as_list(judged.obj.get("resourceClaims"))
     known = [as_object(claim).get("name") for claim in claims]
     for index, container in enumerate(elements(judged)):
-        asked = as_list(at(container, ("resources", "claims")))
-        for number, claim in enumerate(asked):
+        for number, claim in enumerate(as_list(at(container, ("resources", "claims")))):
             name = as_object(claim).get("name")
             if name not in known:
                 is_empty = "" if known else " which is empty"

@@ -463,8 +463,7 @@ def definition_stored_versions(definition: JSONObject) -> JSONObject:
     status = as_object(definition.get("status"))
     if status.get("storedVersions"):
         return definition
-    versions = as_list(as_object(definition.get("spec")).get("versions"))
-    for version in versions:
+    for version in as_list(as_object(definition.get("spec")).get("versions")):
         about = as_object(version)
         if about.get("storage") is True:
             stored: JSONObject = {**status, "storedVersions": [about.get("name")]}
@@ -528,8 +527,7 @@ def _set_members(obj: JSONObject, added: JSONObject) -> JSONObject:
     A value that is a list or an object counts as another one.
     """
     for name, value in added.items():
-        before = obj.get(name)
-        if not isinstance(value, str) or before != value:
+        if not isinstance(value, str) or obj.get(name) != value:
             return {**obj, **added}
     return obj
 

@@ -386,8 +386,7 @@ def verify(discovery: Discovery, parent: Parent, *, full: bool) -> Plan[ApplySet
         for obj in (yield from listed(resource, namespace, parent.selector)):
             # Some resources are listed whatever their labels are: ComponentStatuses.
             found_metadata = as_object(obj.get("metadata"))
-            labels = as_object(found_metadata.get("labels"))
-            if labels.get(PART_OF) != parent.id:
+            if as_object(found_metadata.get("labels")).get(PART_OF) != parent.id:
                 continue
             # A kind may be served by several groups, as Events are.
             members[as_text(found_metadata.get("uid"))] = obj

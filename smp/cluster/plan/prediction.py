@@ -183,8 +183,7 @@ def _decode(
         code, path = "strict-decoding", told[0].path
     else:
         return found.object, tuple(told) if options.validate == "warn" else ()
-    message = f"the API server would refuse it: {texts}"
-    raise ObjectError(message, code=code, path=path)
+    raise ObjectError(f"the API server would refuse it: {texts}", code=code, path=path)
 
 
 def predict_server_side(

@@ -370,8 +370,7 @@ def _narrow(properties: JSONObject, node: JSONObject) -> JSONObject:
     """
     narrowed = {**properties}
     for branch in _branches(node, "allOf"):
-        rules = as_object(as_object(branch).get("properties"))
-        for name, rule in rules.items():
+        for name, rule in as_object(as_object(branch).get("properties")).items():
             declared = as_object(narrowed.get(name))
             stated = declared.get("type")
             is_read = stated == "object" or stated in SCALARS

@@ -288,8 +288,7 @@ class AdmissionReviewer:
             self.annotations[f"{webhook.name}/{key}"] = as_text(value)
         self.warnings.extend(map(as_text, as_list(response.get("warnings"))))
         if response.get("allowed") is not True:
-            denial = describe_denial(webhook.name, response.get("status"))
-            raise AnsweredError(denial)
+            raise AnsweredError(describe_denial(webhook.name, response.get("status")))
         return (
             apply_patch(webhook, request, matched, patch) if patch else request.object
         )

@@ -144,8 +144,7 @@ async def log(call: Call) -> Response:
     """Answer the logs of a container; a Pod that is on no node has none yet."""
     violations = []
     for name, least in _LEAST.items():
-        text = call.query.get(name, "")
-        if text:
+        if call.query.get(name, ""):
             amount = number(call.query, name, signed=True)
             if amount < least:
                 bound = "greater than 0" if least else "greater than or equal to 0"

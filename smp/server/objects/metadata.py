@@ -102,8 +102,7 @@ def in_namespace(obj: JSONObject, resource: Resource, namespace: str) -> JSONObj
     # An API server ignores the namespace of an object that can have none.
     if not resource.namespaced:
         return set_metadata(obj, namespace=ABSENT)
-    stated = metadata_of(obj).get("namespace")
-    if stated not in (None, "", namespace):
+    if metadata_of(obj).get("namespace") not in (None, "", namespace):
         raise StatusError(
             "the namespace of the provided object does not match the namespace sent on "
             "the request"

@@ -52,8 +52,7 @@ def lost_revisions() -> Iterator[None]:
     try:
         yield
     except FutureRevisionError as error:
-        text = f"{error.problem}: its history is incomplete"
-        raise RefusalError(410, text) from None
+        raise RefusalError(410, f"{error.problem}: its history is incomplete") from None
 
 
 class RelatedNotFoundError(NotFoundError):

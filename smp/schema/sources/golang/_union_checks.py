@@ -48,8 +48,7 @@ class UnionChecks:
             for name in ("unionDiscriminator", "k8s:unionDiscriminator"):
                 if name not in field.markers:
                     continue
-                type_ = self._packages.value_type(field.field.type)
-                if type_ != BasicType("string"):
+                if self._packages.value_type(field.field.type) != BasicType("string"):
                     problem = "a discriminator is a string"
                     self._problems.misuse_on(field, name, problem)
             # "can only be used on nilable and primitive types" (Go: validation-gen's

@@ -140,8 +140,7 @@ def _summarize_init_containers(pod: JSONObject) -> _Summary:
     """Go through the init containers up to the first one that is not done."""
     phase = text_at(pod, "status.phase", "Pending")
     reason, ready = text_at(pod, "status.reason", phase), 0
-    gated = "status.conditions.@PodScheduled.reason"
-    if text_at(pod, gated) == "SchedulingGated":
+    if text_at(pod, "status.conditions.@PodScheduled.reason") == "SchedulingGated":
         reason = "SchedulingGated"
     states = objects_at(pod, "status.initContainerStatuses")
     sidecars = _sidecars(pod)
