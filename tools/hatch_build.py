@@ -99,7 +99,6 @@ MODULES = (
     "smp/managed_fields/_ownership.py",
     "smp/hazards/_objects.py",
     "smp/hazards/_last_applied.py",
-    "smp/hazards/_leaves.py",
     "smp/hazards/_changes.py",
     "smp/hazards/_find.py",
     "smp/handler/_shape.py",

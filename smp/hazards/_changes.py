@@ -11,7 +11,7 @@ have either. Each loss is in one hazard, whose code says what caused it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -32,7 +32,6 @@ from smp._values.values import (
     value_keys,
 )
 from smp.hazards._hazard import Hazard, hazard
-from smp.hazards._leaves import Leaf, find_leaves
 from smp.hazards._pairs import PAIRS, SECOND_KEYS, Pair
 from smp.paths import Element, Path, value_at
 from smp.schema.model import ObjectType
@@ -42,6 +41,8 @@ from smp.schema.sides import BASE, LIVE, MANIFEST, Pairing, Roles, Sides, identi
 _WHOLE: Final = "the value itself"
 _NAMED: Final = 5
 _ROLES: Final = Roles((LIVE,), by_map_keys=True)
+# A leaf of live, and whether a server had filled it in.
+Leaf: TypeAlias = tuple[Path, bool]
 
 
 class ChangeSearch:
@@ -158,7 +159,7 @@ class ChangeSearch:
             below = Sides([live, *others, filled], sides.type, _ROLES)
             below.field = sides.field
             leaves = []
-            find_leaves(below, leaves)
+            _find_leaves(below, leaves)
             if not leaves:
                 return
             if not is_last:
@@ -167,12 +168,12 @@ class ChangeSearch:
         keys = () if sides.pairing is None else sides.pairing.names
         names: list[str] = []
         is_default = True
-        for leaf in leaves:
+        for path, is_filled_in in leaves:
             # An empty object or list is a leaf itself.
-            name = str(leaf.path) or _WHOLE
+            name = str(path) or _WHOLE
             if name not in keys:
                 names.append(name)
-                is_default = is_default and leaf.is_default
+                is_default = is_default and is_filled_in
         if not isinstance(live, (dict, list)):
             self._add_loss(code, sides, _WHOLE, is_default=is_default)
         elif names:
@@ -405,3 +406,40 @@ def _list_names(names: list[str]) -> str:
     more = len(names) - _NAMED
     text = ", ".join(names[:_NAMED])
     return f"{text} and {more} more" if more > 0 else text
+
+
+def _find_leaves(sides: Sides, found: list[Leaf], levels: int = MAX_LEVELS) -> None:
+    """Find the leaves of the first value that none of the others has.
+
+    The last value is none of those: it is what a server makes of the last-applied
+    configuration there. Raises RecursionError.
+    """
+    if not levels:
+        raise RecursionError
+    live = sides.values[0]
+    # What is empty is a leaf itself, see the end.
+    if isinstance(live, dict) and live:
+        for name in live:
+            _find_leaves(sides.member(name), found, levels - 1)
+    elif isinstance(live, list) and live:
+        field = sides.field
+        if field.merges and field.merge_key:
+            for element in sides.elements(sides.pair()):
+                if element.values[0] is not ABSENT:
+                    _find_leaves(element, found, levels - 1)
+        else:
+            _find_elements(sides, live, found)
+    elif live is not ABSENT and all(value is ABSENT for value in sides.values[1:-1]):
+        found.append((sides.path_in(0), same(live, sides.values[-1])))
+
+
+def _find_elements(sides: Sides, live: JSONArray, found: list[Leaf]) -> None:
+    """Find those of a list of scalars, or of one that is atomic."""
+    # Without a key an element is what it is: its value tells it from others.
+    known = value_keys(sides.values[1:-1])
+    defaults = value_keys(sides.values[-1:])
+    path = sides.path_in(0)
+    for index, element in enumerate(live):
+        key = value_key(element)
+        if key not in known:
+            found.append((path / index, key in defaults))
