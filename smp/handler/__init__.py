@@ -9,6 +9,7 @@ sends leads to one of them; nothing is read, written or changed in place.
 from __future__ import annotations
 
 from smp.handler._field_managers import manager_of
+from smp.handler._identity import word_wrong_name as word_wrong_name
 from smp.handler._options import (
     APPLY,
     JSON_PATCH,

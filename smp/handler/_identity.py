@@ -179,9 +179,8 @@ def add_server_metadata(
     for name in ("deletionTimestamp", "deletionGracePeriodSeconds"):
         value = after.get(name)
         if value is not None and name not in before:
-            message = f"Invalid value: {_print_name(value)}: field is immutable"
-            if isinstance(value, str):
-                message = f"Invalid value: {quote(value)}: field is immutable"
+            shown = quote(value) if isinstance(value, str) else show(value)
+            message = f"Invalid value: {shown}: field is immutable"
             path = Path(("metadata", name))
             violations.append(
                 Violation("field-immutable", path, _INVALID, message, value)

@@ -41,7 +41,8 @@ from smp.schema.sides import BASE, LIVE, MANIFEST, Pairing, Roles, Sides, identi
 _WHOLE: Final = "the value itself"
 _NAMED: Final = 5
 _ROLES: Final = Roles((LIVE,), by_map_keys=True)
-# A leaf of live, and whether a server had filled it in.
+# A leaf of live, and whether a server had filled it in: a scalar, an empty object or
+# list, or an element of an atomic list.
 Leaf: TypeAlias = tuple[Path, bool]
 
 

@@ -25,6 +25,7 @@ from smp.handler import (
     Outcome,
     Refused,
     StatusError,
+    word_wrong_name,
 )
 from smp.managed_fields import (
     unconvertible_scale,
@@ -196,16 +197,8 @@ def _require_identity(obj: JSONObject, target: Target) -> None:
     metadata.in_namespace(obj, target.resource, target.namespace)
     name = as_text(metadata_of(obj).get("name"))
     # Go: endpoints/handlers/rest.go, checkName.
-    if not name:
-        raise StatusError(
-            f"the name of the object ({target.name} based on URL) was undeterminable:"
-            " name must be provided"
-        )
     if name != target.name:
-        raise StatusError(
-            f"the name of the object ({name}) does not match the name on the URL"
-            f" ({target.name})"
-        )
+        raise StatusError(word_wrong_name(name, target.name))
 
 
 def _through_scale(call: Call, transform: Transform) -> Transform:
