@@ -328,13 +328,6 @@ def qualified_name(text: str) -> str:
     return problem
 
 
-def no_blanks(text: str) -> str:
-    """Refuse blanks around a text (Go: strings.TrimSpace)."""
-    return (
-        "must not have leading or trailing whitespace" if text != text.strip() else ""
-    )
-
-
 def resource_name(text: str) -> str:
     """Check the name of a resource (Go: core validateResourceName)."""
     if "/" in text or _is_resource(text, _RESOURCES):
@@ -554,7 +547,6 @@ FORMATS: Final[Mapping[str, names.Rule]] = {
     "label-value": names.label_value,
     "limit-type": limit_type,
     "no-backsteps": backsteps,
-    "no-blanks": no_blanks,
     "non-resource-path": non_resource_path,
     "not-ip": not_ip,
     "not-reserved": not_reserved,
