@@ -18,6 +18,8 @@ The walk is by hand, as it builds a patch at each level.
 
 from __future__ import annotations
 
+from collections import Counter
+
 import msgspec
 
 from smp._strategic._directives import (
@@ -34,7 +36,6 @@ from smp._values.values import (
     MAX_LEVELS,
     JSONArray,
     JSONObject,
-    ScalarKey,
     as_list,
     as_object,
     same,
@@ -144,9 +145,10 @@ def _elements(
     if len(patched) != len(result):
         return None
     repeated = {
-        *_find_repeated(live_keys),
-        *_find_repeated(keys),
-        *_find_repeated(patch_keys),
+        key
+        for some in (live_keys, keys, patch_keys)
+        for key, times in Counter(some).items()
+        if times > 1
     }
     live_places = {key: index for index, key in enumerate(live_keys)}
     patch_places = {key: index for index, key in enumerate(patch_keys)}
@@ -171,13 +173,3 @@ def _elements(
         )
         amended[at : at + 1] = [{**element, merge_key: as_object(after)[merge_key]}]
     return amended
-
-
-def _find_repeated(keys: list[ScalarKey]) -> set[ScalarKey]:
-    seen: set[ScalarKey] = set()
-    repeated: set[ScalarKey] = set()
-    for key in keys:
-        if key in seen:
-            repeated.add(key)
-        seen.add(key)
-    return repeated
