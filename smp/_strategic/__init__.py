@@ -5,6 +5,7 @@ share the subtrees that did not change. In an object null means a present null; 
 patch it deletes the field; an absent field leaves it alone. Every error is a SmpError.
 """
 
+from smp._strategic._amend import amend_patch
 from smp._strategic._diff import Diff, Known
 from smp._strategic._directives import (
     DELETE,
@@ -20,7 +21,6 @@ from smp._strategic._directives import (
 )
 from smp._strategic._operations import (
     ComputedPatch,
-    amend_patch,
     apply_patch,
     compose_patches,
     compute_patch,

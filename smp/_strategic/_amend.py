@@ -1,7 +1,8 @@
 """Changing a patch so that it also makes what a server without unions would not.
 
 A patch turns the live object into the *patched* one, and the normalization of unions
-that one into the *result*. ``amend`` adds to the patch what the normalization did.
+that one into the *result*. ``amend_patch`` adds to the patch what the normalization
+did.
 
 An example: a Probe whose handler changes from ``exec`` to ``httpGet``, which another
 client had set. The patch only adds ``httpGet``, and the normalization clears ``exec``.
@@ -43,7 +44,7 @@ from smp._values.values import (
 from smp.schema.model import Field, Type
 
 
-def amend(
+def amend_patch(
     patch: JSONObject,
     live: JSONObject,
     patched: JSONObject,
@@ -52,7 +53,8 @@ def amend(
 ) -> JSONObject:
     """Return a patch that leads from the live object to the result.
 
-    ``patch`` leads to ``patched``. Raises RecursionError.
+    It is ``patch``, which leads to ``patched``, with what makes the difference. Raises
+    RecursionError.
     """
     stages = Stages(patch, live, patched, result)
     return _object(stages, type_, MAX_LEVELS, retain_keys=False)

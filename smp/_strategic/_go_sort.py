@@ -68,7 +68,8 @@ class _Sort:
             pivot = self.choose_pivot(a, b)
             increasing = self.swaps == 0
             if self.swaps == _MAX_SWAPS:
-                self.reverse_range(a, b)
+                self.ranks[a:b] = self.ranks[a:b][::-1]
+                self.indices[a:b] = self.indices[a:b][::-1]
                 pivot = (b - 1) - (pivot - a)
                 increasing = True
             in_order = was_balanced and was_partitioned and increasing
@@ -215,7 +216,3 @@ class _Sort:
             self.swaps += 1
             return b, a
         return a, b
-
-    def reverse_range(self, a: int, b: int) -> None:
-        self.ranks[a:b] = self.ranks[a:b][::-1]
-        self.indices[a:b] = self.indices[a:b][::-1]

@@ -7,7 +7,6 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from smp._strategic._amend import amend
 from smp._strategic._apply import apply_object
 from smp._strategic._compose import compose_all, compose_objects, drop_overwritten
 from smp._strategic._conflicts import conflicts
@@ -233,20 +232,6 @@ def find_conflicts(
     left = require_object("left", left)
     right = require_object("right", right)
     return _sort_conflicts(conflicts(left, right, schema, retained=True))
-
-
-def amend_patch(
-    patch: JSONObject,
-    live: JSONObject,
-    patched: JSONObject,
-    result: JSONObject,
-    schema: Schema,
-) -> JSONObject:
-    """Return a patch that leads from live to a result that differs from the patched.
-
-    It is the patch, with what makes the difference.
-    """
-    return amend(patch, live, patched, result, schema.type)
 
 
 @bounded("the patch")

@@ -139,7 +139,8 @@ def canonical_micro_time(value: JSON) -> JSON:
         return value
     if _is_zero(found):
         return None
-    text = print_micro_time(found)
+    # Go: metav1.RFC3339Micro.
+    text = f"{_print_seconds(found[0])}.{found[1] // _MICRO:06}Z"
     # The same text is the same object, so that the value counts as unchanged.
     return value if value == text else text
 
@@ -157,11 +158,6 @@ def timestamp(now: datetime) -> str:
     """Print a time as in metadata: RFC 3339, in UTC, to the second."""
     moment = now.astimezone(UTC).replace(tzinfo=None)
     return f"{moment.isoformat(timespec='seconds')}Z"
-
-
-def print_micro_time(instant: Instant) -> str:
-    """Print a time with microseconds, in UTC (Go: metav1.RFC3339Micro)."""
-    return f"{_print_seconds(instant[0])}.{instant[1] // _MICRO:06}Z"
 
 
 def _print_seconds(seconds: int) -> str:

@@ -337,15 +337,12 @@ def _find_taking(
     if gained:
         owner = Writer(manager, APPLY).write(chosen).owner(gained, "")
         body.append(_operation("add", f"{_ENTRIES}/-", entry_of(owner, gained.to_v1())))
-    body += _require_version(live)
+    # A server answers 409 where the object was written since.
+    version = as_text(as_object(live.get("metadata")).get("resourceVersion"))
+    if version:
+        body.append(_operation("replace", _VERSION, version))
     forced = any(owner.operation == APPLY for owner in others)
     return Remedy("take", manager, body, chosen, manager, forced, tuple(others))
-
-
-def _require_version(live: JSONObject) -> list[JSONObject]:
-    """Return what a server answers 409 for where the object was written since."""
-    version = as_text(as_object(live.get("metadata")).get("resourceVersion"))
-    return [_operation("replace", _VERSION, version)] if version else []
 
 
 def _operation(name: str, path: str, value: JSON) -> JSONObject:

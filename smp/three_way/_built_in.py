@@ -49,7 +49,7 @@ class StrategicApply(Apply):
         result = update.object
         if update.changes:
             # Servers of today normalize nothing, so the patch has to do it.
-            patch = strategic.amend_patch(patch, live, patched, result, schema)
+            patch = strategic.amend_patch(patch, live, patched, result, schema.type)
             result = strategic.apply_patch(live, patch, schema)
         without_status = drop_status(result, manifest, schema, live)
         has_status = without_status is result

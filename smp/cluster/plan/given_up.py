@@ -20,7 +20,6 @@ from smp.cluster.plan.options import ApplyOptions
 from smp.errors import ApplyWarning, ObjectError
 from smp.managed_fields import (
     ApplyConflictError,
-    Owner,
     give_up,
     owned_path,
     owned_value,
@@ -118,14 +117,13 @@ def _sentence(
     after = owned_value(stored, schema, path)
     if isinstance(after, Absent):
         return "left out of the apply: the object does not have it"
-    whose = ", ".join(_name_of(owner) for owner in owners_of(stored, path))
+    whose = ", ".join(
+        f"{owner.manager} ({f'{owner.operation} {owner.subresource}'.rstrip()})"
+        for owner in owners_of(stored, path)
+    )
     whose = f"owned by {whose}" if whose else "a default that no manager owns"
     # The values of a Secret are in no message.
     now = "" if schema.kind == "Secret" else f" {printed(after)},"
     if live is None or same(before, after):
         return f"left out of the apply: it is{now} {whose}"
     return f"left out of the apply: it is changed, and is{now} {whose}"
-
-
-def _name_of(owner: Owner) -> str:
-    return f"{owner.manager} ({f'{owner.operation} {owner.subresource}'.rstrip()})"
