@@ -76,9 +76,7 @@ def _compare_annotation(
         what = "the last-applied configuration is another one than the annotation has"
         yield hazard("stale-last-applied", _ANNOTATION, "live", what=what)
     # Such a text was made from a live object, and not from a manifest.
-    metadata = as_object(annotated.get("metadata"))
-    nested = LAST_APPLIED in as_object(metadata.get("annotations"))
-    if nested or "status" in annotated:
+    if LAST_APPLIED in annotations_of(annotated) or "status" in annotated:
         what = "it has a status, or the annotation itself, as a live object does"
         found = hazard("rewritten-last-applied", _ANNOTATION, "live", what=what)
         yield msgspec.structs.replace(found, severity="warning")

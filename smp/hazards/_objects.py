@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Final, cast
 
 from smp._strategic import Known, identity_of, is_directive
+from smp._values.api_objects import annotations_of
 from smp._values.codec import encode
 from smp._values.findings import Input
 from smp._values.values import (
@@ -270,8 +271,7 @@ def annotation_hazards(obj: JSONObject, schema: Schema, source: Input) -> list[H
     pair = ANNOTATION_PAIRS.get(schema.kind)
     if pair is None:
         return []
-    metadata = as_object(obj.get("metadata"))
-    value = as_object(metadata.get("annotations")).get(pair.annotation)
+    value = annotations_of(obj).get(pair.annotation)
     field = as_object(obj.get("spec")).get(pair.field)
     if value is None or field is None or value == field:
         return []

@@ -17,7 +17,7 @@ from typing import Any, Final
 import msgspec
 
 import smp
-from smp._values.api_objects import metadata_of, set_metadata
+from smp._values.api_objects import annotations_of, metadata_of, set_metadata
 from smp._values.values import JSONObject, as_object, as_text
 from smp.cluster.plan.client_side import ApplyTarget
 from smp.cluster.plan.discovery import DiscoveredResource, Discovery
@@ -347,15 +347,9 @@ def list_sets(discovery: Discovery, namespace: str) -> Plan[list[Parent]]:
     for resource in resources:
         for obj in (yield from listed(resource, namespace, ID)):
             metadata = as_object(obj.get("metadata"))
-            annotations = as_object(metadata.get("annotations"))
-            found.append(
-                Parent(
-                    resource,
-                    as_text(metadata.get("namespace")),
-                    as_text(metadata.get("name")),
-                    as_text(annotations.get(TOOLING)),
-                )
-            )
+            place = as_text(metadata.get("namespace")), as_text(metadata.get("name"))
+            tooling = as_text(annotations_of(obj).get(TOOLING))
+            found.append(Parent(resource, *place, tooling))
     return found
 
 

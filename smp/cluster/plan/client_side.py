@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from smp._values.api_objects import metadata_of, set_metadata
+from smp._values.api_objects import annotations_of, metadata_of, set_metadata
 from smp._values.last_applied import (
     LAST_APPLIED,
     drop_last_applied,
@@ -361,8 +361,7 @@ def warnings_of_live(live: JSONObject) -> tuple[ApplyWarning, ...]:
 def no_last_applied(live: JSONObject) -> tuple[ApplyWarning, ...]:
     """Warn of a live object that no apply has made."""
     # Go: warningNoLastAppliedConfigAnnotation.
-    metadata = as_object(live.get("metadata"))
-    if LAST_APPLIED in as_object(metadata.get("annotations")):
+    if LAST_APPLIED in annotations_of(live):
         return ()
     text = _NO_LAST_APPLIED.format(annotation=LAST_APPLIED)
     return (ApplyWarning("no-last-applied", Path(), text),)

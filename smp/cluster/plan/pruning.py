@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from smp._values.api_objects import annotations_of, metadata_of
 from smp._values.last_applied import LAST_APPLIED
-from smp._values.values import JSONObject, as_object
+from smp._values.values import JSONObject
 from smp.cluster.plan.client_side import ApplyTarget, delete_request
 from smp.cluster.plan.discovery import DiscoveredResource, Discovery
 from smp.cluster.plan.exchange import Plan
@@ -56,11 +57,9 @@ def list_left_over(
     """
     found = []
     for obj in (yield from listed(resource, namespace, selector)):
-        metadata = as_object(obj.get("metadata"))
         # It was not made by an apply (Go: pruner.prune).
-        annotations = as_object(metadata.get("annotations"))
-        is_ours = not only_applied or LAST_APPLIED in annotations
-        if is_ours and metadata.get("uid") not in visited:
+        is_ours = not only_applied or LAST_APPLIED in annotations_of(obj)
+        if is_ours and metadata_of(obj).get("uid") not in visited:
             found.append(obj)
     return found
 

@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from smp._values.api_objects import annotations_of, metadata_of
 from smp._values.last_applied import LAST_APPLIED
 from smp._values.values import JSONObject, as_object, as_text
 from smp.cluster.plan.client_side import (
@@ -211,8 +212,7 @@ def _annotation_kept(
     The default manager does not have it in its manifests, so that the migration would
     remove it; a later client-side apply needs it.
     """
-    metadata = as_object(stored.get("metadata"))
-    text = as_object(metadata.get("annotations")).get(LAST_APPLIED)
+    text = annotations_of(stored).get(LAST_APPLIED)
     # A server keeps the annotation up to date for the default manager only.
     if options.manager != SERVER_SIDE_MANAGER or text is None:
         return stored
@@ -224,7 +224,7 @@ def _annotation_kept(
         "kind": target.item.kind,
         "metadata": {
             "annotations": {LAST_APPLIED: text},
-            "name": as_text(metadata.get("name")),
+            "name": as_text(metadata_of(stored).get("name")),
             **({"namespace": target.namespace} if target.namespace else {}),
         },
     }
