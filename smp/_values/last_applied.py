@@ -125,21 +125,23 @@ def drop_last_applied(modified: dict[str, Any]) -> dict[str, Any]:
 
 
 def _add_go_doubles(value: JSON) -> object:
-    """Return a value whose doubles are printed as Go prints them: 1.0 as 1.
-
-    Go: encoding/json, floatEncoder.
-    """
+    """Return a value whose doubles are printed as Go prints them."""
     if isinstance(value, dict):
         return {name: _add_go_doubles(member) for name, member in value.items()}
     if isinstance(value, list):
         return [_add_go_doubles(element) for element in value]
     if not isinstance(value, float):
         return value
-    size = abs(value)
-    if size and not _SMALL <= size < _LARGE:
+    return msgspec.Raw(print_double(value).encode())
+
+
+def print_double(value: float) -> str:
+    """Print a finite double: 1.0 as 1 (Go: encoding/json, floatEncoder)."""
+    text = repr(value)
+    if value and not _SMALL <= abs(value) < _LARGE:
         # An exponent has no leading zeros, but for one that is positive a sign.
-        return msgspec.Raw(repr(value).replace("e-0", "e-").encode())
-    return msgspec.Raw(format(Decimal(repr(value)), "f").removesuffix(".0").encode())
+        return text.replace("e-0", "e-")
+    return f"{Decimal(text):f}".removesuffix(".0")
 
 
 def configuration_text(configuration: dict[str, Any]) -> str:

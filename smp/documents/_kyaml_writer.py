@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from decimal import Decimal
 from math import isfinite
 from typing import Any, Final
 
 import msgspec
 
+from smp._values.last_applied import print_double
 from smp._values.steps import count_steps
 from smp._values.values import JSON, type_name
 from smp.documents._json import dump_json, not_json
@@ -37,10 +37,6 @@ _NUMBER: Final = re.compile(
     re.VERBOSE,
 )
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}")
-# The numbers between them have no exponent.
-_LEAST: Final = 1e-6
-_LARGE: Final = 1e21
-
 _FOLD: Final = "\\\n"
 # Go: kyaml.appendEscapedRune. All that unicode.IsPrint has is written as it is.
 _ESCAPES: Final = {
@@ -155,19 +151,10 @@ def _scalar(value: JSON, indent: int) -> str:
     if isinstance(value, list):
         return "[]"
     if isinstance(value, float) and isfinite(value):
-        return _number(value)
+        return print_double(value)
     if value is None or isinstance(value, bool | int | float):
         return dump_json(value, indent=None)
     raise not_json(f"a {type_name(value)}")
-
-
-def _number(value: float) -> str:
-    """Write a number as Go's encoding/json does (Go: floatEncoder.encode)."""
-    text = repr(value)
-    if value != 0 and not _LEAST <= abs(value) < _LARGE:
-        return text.replace("e-0", "e-")
-    fixed = f"{Decimal(text):f}"
-    return fixed.removesuffix(".0")
 
 
 def _key(key: object) -> str:
