@@ -19,6 +19,7 @@ from smp._values.values import (
     JSONObject,
     as_object,
     as_text,
+    drop_absent,
     same,
 )
 from smp.handler import InternalFailureError
@@ -164,11 +165,7 @@ def _resize(old: JSON, new: JSON) -> JSON:
 
 def _with(obj: JSONObject, **members: JSON | Absent) -> JSONObject:
     """Return an object with other members; those that are ABSENT are removed."""
-    return {
-        name: value
-        for name, value in {**obj, **members}.items()
-        if not isinstance(value, Absent)
-    }
+    return drop_absent({**obj, **members})
 
 
 def scale_of(obj: JSONObject, resource: Resource) -> JSONObject:
