@@ -133,9 +133,8 @@ def change_hazards(
             filled.append(as_object(with_defaults(stored(base, schema), schema)))
         return filled[0]
 
-    places = {str(path) for path in cleared}
     search = ChangeSearch(
-        places,
+        {str(path) for path in cleared},
         fill_in_defaults,
         by_list_types=schema.is_custom,
         has_unique_keys=has_unique_keys,

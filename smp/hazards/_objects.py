@@ -275,11 +275,10 @@ def annotation_hazards(obj: JSONObject, schema: Schema, source: Input) -> list[H
     field = as_object(obj.get("spec")).get(pair.field)
     if value is None or field is None or value == field:
         return []
-    path = Path(("metadata", "annotations", pair.annotation))
     return [
         hazard(
             "annotation-and-field",
-            path,
+            Path(("metadata", "annotations", pair.annotation)),
             source,
             annotation=pair.annotation,
             field=f"spec.{pair.field}",

@@ -261,10 +261,9 @@ class Catalog:
         to be validated, discriminators keep their values: those that select nothing.
         """
         drop = partial(_drop_enums, keeps_discriminators=keeps_discriminators)
-        load = partial(_load_changed, self.load, drop)
         return Catalog(
             self._kinds,
-            load,
+            partial(_load_changed, self.load, drop),
             source=self.source,
             version=self.version,
             structural=self._structural,

@@ -651,10 +651,9 @@ class Schema(msgspec.Struct, frozen=True):
             return self
         for known in POLICIES:
             if policy == known:
-                types = self.types.with_policy(known)
                 return Schema(
                     self.document,
-                    types,
+                    self.types.with_policy(known),
                     self.api_version,
                     self.kind,
                     self.source,

@@ -321,11 +321,10 @@ def _stops(entry: Prepared, options: ApplyOptions) -> bool:
 
 def _not_applied(entry: Prepared) -> Applied:
     action: Action = "not-applied" if entry.error is None else "failed"
-    namespace = "" if entry.target is None else entry.target.namespace
     return Applied(
         item=entry.item,
         action=action,
-        namespace=namespace,
+        namespace="" if entry.target is None else entry.target.namespace,
         resource=None if entry.target is None else entry.target.resource,
         before=entry.live,
         hazards=entry.predicted.hazards,

@@ -66,9 +66,8 @@ def _has_status(name: str, status: str) -> _Check:
             if as_text(condition.get("type")).casefold() != name.casefold():
                 continue
             if isinstance(condition.get("status"), str):
-                text = as_text(condition["status"])
                 return _is_observed(live, condition) and (
-                    text.casefold() == status.casefold()
+                    as_text(condition["status"]).casefold() == status.casefold()
                 )
         return False
 

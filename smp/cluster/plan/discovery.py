@@ -197,20 +197,19 @@ def _aggregate_resources(document: JSONObject) -> list[DiscoveredResource]:
     for group in map(as_object, as_list(document.get("items"))):
         group_name = as_text(as_object(group.get("metadata")).get("name"))
         for version in map(as_object, as_list(group.get("versions"))):
-            for entry in map(as_object, as_list(version.get("resources"))):
-                kind = as_object(entry.get("responseKind"))
-                found.append(
-                    DiscoveredResource(
-                        group=group_name,
-                        version=as_text(version.get("version")),
-                        kind=as_text(kind.get("kind")),
-                        plural=as_text(entry.get("resource")),
-                        namespaced=entry.get("scope") == "Namespaced",
-                        verbs=_texts(entry.get("verbs")),
-                        singular=as_text(entry.get("singularResource")),
-                        short_names=_texts(entry.get("shortNames")),
-                    )
+            found += [
+                DiscoveredResource(
+                    group=group_name,
+                    version=as_text(version.get("version")),
+                    kind=as_text(as_object(entry.get("responseKind")).get("kind")),
+                    plural=as_text(entry.get("resource")),
+                    namespaced=entry.get("scope") == "Namespaced",
+                    verbs=_texts(entry.get("verbs")),
+                    singular=as_text(entry.get("singularResource")),
+                    short_names=_texts(entry.get("shortNames")),
                 )
+                for entry in map(as_object, as_list(version.get("resources")))
+            ]
     return found
 
 

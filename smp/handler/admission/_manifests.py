@@ -47,11 +47,10 @@ class ManifestPolicies:
         ``namespace`` is that of the object, empty where it is in none; ``complete``
         fills in defaults before validating policies see the object.
         """
-        metadata = as_object(new.get("metadata"))
         request = ReviewRequest(
             "CREATE" if old is None else "UPDATE",
             resource,
-            name=as_text(metadata.get("name")),
+            name=as_text(as_object(new.get("metadata")).get("name")),
             namespace=namespace,
             object=new,
             old=old,

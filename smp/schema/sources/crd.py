@@ -154,12 +154,11 @@ def condense(definition: JSONObject) -> JSONObject:
         versions: list[JSON] = []
         for version in as_list(spec["versions"]):
             described = as_object(version)
-            schema = as_object(described.get("schema"))
             versions.append(
                 {
                     "name": described.get("name"),
                     "served": described.get("served"),
-                    "schema": _add_structure(schema),
+                    "schema": _add_structure(as_object(described.get("schema"))),
                 }
             )
         kept["versions"] = versions

@@ -169,12 +169,11 @@ def _check(options: ListOptions, *, match: str, has_initial_events: bool) -> Non
         (has_initial_events and match != "NotOlderThan", _MATCH, _NOT_OLDER),
     )
     if not options.watch:
-        is_any = options.exact and not revision
         rules = (
             (has_initial_events, initial, "sendInitialEvents is forbidden for list"),
             (match and revision is None, _MATCH, _UNPROVIDED),
             (match and after, _MATCH, _CONTINUED),
-            (is_any, _MATCH, _ANY),
+            (options.exact and not revision, _MATCH, _ANY),
         )
     for is_broken, path, detail in rules:
         if is_broken:

@@ -77,10 +77,9 @@ def render_table(
     call: Call, objects: Iterable[JSONObject], metadata: JSONObject
 ) -> JSONObject:
     """Return objects as a Table; ``metadata`` is that of the Table itself."""
-    is_scale = call.target.subresource == "scale"
     return table(
         objects,
-        scale_columns() if is_scale else call.kind.columns,
+        scale_columns() if call.target.subresource == "scale" else call.kind.columns,
         now=datetime.now(UTC),
         include=parse_include(call.query.get("includeObject", "")),
         metadata=metadata,

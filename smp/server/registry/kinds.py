@@ -155,9 +155,8 @@ class Kinds:
             return
         definition = None
         if value is not None:
-            compile_definition = partial(self._established, name, value)
             definition = await self._workers.run(
-                None, len(value) * _COMPILE, compile_definition
+                None, len(value) * _COMPILE, partial(self._established, name, value)
             )
         # Meanwhile a later change may have been learned.
         if self._is_known(name, revision):
