@@ -81,9 +81,7 @@ def warnings_of(
         return ("spec.addressType: FQDN endpoints are deprecated",) if is_name else ()
     if kind in _ALWAYS:
         return tuple(_ALWAYS[kind](new))
-    if kind in _PODS:
-        return tuple(_check_workload(old, new, kind))
-    return ()
+    return tuple(_check_workload(old, new, kind)) if kind in _PODS else ()
 
 
 def _check_workload(

@@ -190,6 +190,4 @@ def _is_oversized(modified: JSONObject, live: JSONObject | None, look: Look) -> 
         # It prints 21 digits for 1e20, and 0.00001 for 1e-5.
         exponents = text.count(b"e1") + text.count(b"e2") + text.count(b"e-")
         most += 17 * exponents
-    if most <= room:
-        return False
-    return len(configuration_text(bare).encode()) > room
+    return most > room and len(configuration_text(bare).encode()) > room

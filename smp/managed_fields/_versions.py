@@ -74,9 +74,7 @@ class Serving(msgspec.Struct, frozen=True):
         form = form_in(schema, api_version)
         if form is not None:
             return form
-        if self.versions is not None:
-            return self.versions.get(api_version)
-        return schema
+        return schema if self.versions is None else self.versions.get(api_version)
 
     def seen_from(self, schema: Schema) -> Serving:
         """Return the same for a write in another version than that of the schema."""

@@ -79,9 +79,7 @@ class Member(msgspec.Struct, frozen=True):
     def is_set(self, obj: JSONObject) -> bool:
         """Tell whether an object sets the member; an empty object is a value, too."""
         value = obj.get(self.name)
-        if value is None:
-            return False
-        return bool(value) or not self.empty_is_unset
+        return value is not None and (bool(value) or not self.empty_is_unset)
 
 
 class Answer(

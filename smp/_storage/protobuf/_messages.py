@@ -74,9 +74,7 @@ class MessageField:
         """Return what Go prints of the zero value, of one that is always there."""
         if self.count != SINGLE:
             return None
-        if self.message is not None:
-            return self.message.zero
-        return _ZEROS[self.form]
+        return _ZEROS[self.form] if self.message is None else self.message.zero
 
 
 class Message:
