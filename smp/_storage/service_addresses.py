@@ -60,8 +60,7 @@ def keep(old: JSONObject, new: JSONObject) -> JSONObject:
         if name in before and name not in spec:
             spec[name] = before[name]
     # A node port stays with the port and the protocol that it was allocated for.
-    is_open = spec.get("type") in _NODE_PORT_TYPES
-    if is_open and before.get("type") in _NODE_PORT_TYPES:
+    if spec.get("type") in _NODE_PORT_TYPES and before.get("type") in _NODE_PORT_TYPES:
         former = {_identity(port): port for port in objects_in(before.get("ports"))}
         ports: list[JSON] = []
         for port in objects_in(spec.get("ports")):

@@ -330,8 +330,7 @@ class _ElementMerger:
         if len(changes) > 1 and is_new:
             # The first patch leaves a list, into which the elements are merged. In one
             # that live has, as the patch orders it, they are merged anyway.
-            type_ = self._field.type.items
-            merged = self._compose_all(changes[0], changes[1:], type_)
+            merged = self._compose_all(changes[0], changes[1:], self._field.type.items)
             if _has_marker(merged) and not _has_directive(changes[0]):
                 raise _depends_on_the_list()
             changes = [merged]

@@ -159,6 +159,5 @@ def _merge_field(first: JSON | Absent, second: JSON, field: Field | None) -> JSO
         return merge_patch(first, second, field.type)
     if isinstance(first, list) and isinstance(second, list) and field.merges:
         # Go: mergeSliceHandler; without an order directive the second list is in order.
-        wanted = keys_of(second, field.merge_key)
-        return merge_list(first, second, wanted, field)
+        return merge_list(first, second, keys_of(second, field.merge_key), field)
     return second

@@ -43,8 +43,7 @@ class PatternStep(msgspec.Struct, frozen=True):
         if _EACH not in self.text or self.selects_each:
             return False
         # Of the wildcards of a shell, only * is one here.
-        literal = self.text.replace("[", "[[]").replace("?", "[?]")
-        return fnmatchcase(name, literal)
+        return fnmatchcase(name, self.text.replace("[", "[[]").replace("?", "[?]"))
 
     def selects(self, index: int, element: JSON) -> bool:
         """Tell whether it selects an element of a list."""

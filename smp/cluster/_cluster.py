@@ -177,8 +177,7 @@ class _Plans(ABC, Generic[TransportT]):
     def _get(self, obj: Objects) -> Plan[list[dict[str, Any] | None]]:
         session = self._session()
         # Kinds are looked up in turn: the first one of a kind asks for all of them.
-        plans = [session.target(item) for item in _items(obj)]
-        targets = yield from run_in_turn(plans)
+        targets = yield from run_in_turn([session.target(item) for item in _items(obj)])
         return (yield from together([target.read() for target in targets]))
 
     def _get_one(self, obj: Objects) -> Plan[dict[str, Any] | None]:

@@ -97,8 +97,7 @@ def chunks(file: BinaryIO, source: str, max_bytes: int) -> Iterator[Chunk]:
     head = file.read(_BLOCK)
     if head[:2] in UTF16:
         # kubectl looks for separators in the bytes of UTF-8, so it finds none.
-        data = Text(_all(file, head, source, max_bytes), source).data
-        yield Chunk(data, source)
+        yield Chunk(Text(_all(file, head, source, max_bytes), source).data, source)
         return
     # JSON has no separators to look for, so a row of JSON texts is read as a whole. To
     # kubectl a text that begins with a byte order mark is YAML (Go: IsJSONBuffer).

@@ -135,8 +135,7 @@ def _parse(
         value = decoder.decode(data)
         # A value that is written back as it was read has not lost a key. Other reasons
         # for a difference are 1.0 or an escape, so the slow parser decides.
-        written_back = msgspec.json.encode(value)
-        if written_back != msgspec.json.format(data, indent=-1):
+        if msgspec.json.encode(value) != msgspec.json.format(data, indent=-1):
             import json  # noqa: PLC0415  # as in dump_json
 
             json.loads(data, object_pairs_hook=_reject_duplicate_keys)

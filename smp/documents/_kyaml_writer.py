@@ -182,8 +182,7 @@ def _is_ambiguous(key: str) -> bool:
     if key.lower() in _WORDS or _DATE.fullmatch(key):
         return True
     # A sign begins a number where underscores before it are nothing: _-1.
-    number = key.replace("_", "").removeprefix("-")
-    return _NUMBER.fullmatch(number) is not None
+    return _NUMBER.fullmatch(key.replace("_", "").removeprefix("-")) is not None
 
 
 def _text(text: str, spaces: str) -> str:

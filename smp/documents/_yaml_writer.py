@@ -166,8 +166,7 @@ def _text(text: str) -> str:
         return text
     if "\n" in text or "\t" in text or has_unusual_character(text):
         # Double quotes have the escapes of JSON, which leaves more characters as is.
-        encoded = msgspec.json.encode(text).decode()
-        return unusual_character().sub(_escape, encoded)
+        return unusual_character().sub(_escape, msgspec.json.encode(text).decode())
     if not _NOT_PLAIN.match(text) and is_string_everywhere(text):
         return text
     return "'" + text.replace("'", "''") + "'"

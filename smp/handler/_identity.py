@@ -93,8 +93,7 @@ def patch_of_kind(
             if custom or strict:
                 raise undecodable(f"Object '{name}' is missing in the patched object")
             # Go decodes what has no version to an object without fields.
-            before = metadata_of(old).get("name", "")
-            raise StatusError(word_wrong_name("", before))
+            raise StatusError(word_wrong_name("", metadata_of(old).get("name", "")))
         if not is_absent and not (strategic and isinstance(value, str)):
             if custom and isinstance(value, str):
                 # Go: apiextensions-apiserver, customResourceValidator.

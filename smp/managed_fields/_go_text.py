@@ -104,5 +104,4 @@ def _number(value: JSON) -> str:
     if not isinstance(value, float):
         raise NotPlainError
     # Go: %v prints a double as %g does, with the shortest digits.
-    text = repr(value)
-    return text.removesuffix(".0")
+    return repr(value).removesuffix(".0")

@@ -47,8 +47,7 @@ def _is_accessible(spec: JSONObject) -> bool:
 
 def _is_checked(spec: JSONObject) -> bool:
     # Go: needsHCNodePort.
-    is_local = spec.get("externalTrafficPolicy") == "Local"
-    return _type_of(spec) in _BALANCED and is_local
+    return _type_of(spec) in _BALANCED and spec.get("externalTrafficPolicy") == "Local"
 
 
 # Fields by what tells whether a Service needs them.

@@ -104,8 +104,7 @@ class ListedResource:
             if error.status not in _TOO_OLD or not self.more:
                 raise
             # The page is too old, and the rest is listed as it is now.
-            rest = "" if self._is_resumed else error.resume
-            page = yield from page_of(*place, rest)
+            page = yield from page_of(*place, "" if self._is_resumed else error.resume)
         self._is_resumed = False
         self._starts += page.is_first
         if self._starts > _MOST_STARTS:

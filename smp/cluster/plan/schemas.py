@@ -148,8 +148,7 @@ class ClusterSchemas:
             request = PlannedRequest("GET", f"{_DEFINITIONS}/{name}", (), (_ACCEPT,))
             answer = yield from exchange(request)
             # An aggregated API server has kinds without a definition.
-            found = {} if is_not_found(answer) else object_of(answer)
-            self._definitions[name] = found
+            self._definitions[name] = {} if is_not_found(answer) else object_of(answer)
         return self._definitions[name]
 
     def forget(self) -> None:

@@ -190,11 +190,9 @@ def _restore(
 ) -> PlannedRequest | None:
     """Return the request that puts the former fields back into a live object."""
     # RFC 7396: lists are replaced as a whole, so that no merge key matters.
-    wanted = _put_back(applied, live)
-    patch = as_object(merge_patch.diff(live, wanted))
+    patch = as_object(merge_patch.diff(live, _put_back(applied, live)))
     # A write of others between the check and this request is a conflict (409).
-    version = metadata_of(live).get("resourceVersion")
-    body = set_metadata(patch, resourceVersion=version)
+    body = set_metadata(patch, resourceVersion=metadata_of(live).get("resourceVersion"))
     query = (("fieldManager", options.manager),)
     return write_request("PATCH", path, query, codec.encode(body), _MERGE)
 

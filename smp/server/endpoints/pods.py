@@ -54,8 +54,7 @@ async def evict(call: Call) -> Response:
     if value_at(pod, ("status", "phase")) == "Running":
         await _check_budgets(call, pod)
     # An Eviction has the options of the deletion in it.
-    document = as_object(eviction.get("deleteOptions"))
-    options = DeleteOptions.read(document, call.query)
+    options = DeleteOptions.read(as_object(eviction.get("deleteOptions")), call.query)
     await _review(call, call.target, eviction)
     if call.options.dry_run:
         options = replace_fields(options, dry_run=("All",))

@@ -276,8 +276,7 @@ def _find_pending_write(
     new = with_former_times(former, change.object)
     if outcome.rewrites:
         # What its strategy takes for a change: see rewriting_paths.
-        generation = metadata.next_generation(old)
-        new = set_metadata(change.object, generation=generation)
+        new = set_metadata(change.object, generation=metadata.next_generation(old))
     warnings = (*outcome.warnings, *change.warnings)
     # Nothing is to be stored where the object does not change.
     return Admitted({} if new is former else new, warnings)

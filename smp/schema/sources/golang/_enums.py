@@ -66,8 +66,7 @@ class GoEnum:
             if value not in values:
                 continue
             # By convention a comment opens with the name of its constant.
-            words = comment.strip().removeprefix(constant).split()
-            meanings[value] = " ".join(words)
+            meanings[value] = " ".join(comment.strip().removeprefix(constant).split())
         return ["", *listing(meanings)]
 
 
