@@ -141,7 +141,6 @@ def _index_by_key(values: JSON | Absent) -> dict[ScalarKey, JSON]:
 
 
 def _drop_keys(values: JSON | Absent, deleted: AbstractSet[ScalarKey]) -> JSONArray:
-    """Return the scalars of a list that have none of the keys."""
     scalars = as_list(values)
     keys = keys_of(scalars, "", PatchError)
     return [value for value, key in zip(scalars, keys) if key not in deleted]

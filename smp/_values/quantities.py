@@ -285,7 +285,6 @@ def _read_exponent(suffix: str) -> int | None:
 
 
 def _wrap_to_int32(number: int) -> int:
-    """Return what Go has left of a number in an int32."""
     return (number + 2**31) % 2**32 - 2**31
 
 

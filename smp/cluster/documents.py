@@ -66,7 +66,6 @@ class DiskDocuments(MutableMapping[str, bytes]):
         return iter(())
 
     def __len__(self) -> int:
-        """Return how many documents are kept."""
         with suppress(OSError):
             return sum(1 for _ in self._folder.iterdir())
         return 0

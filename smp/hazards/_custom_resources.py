@@ -73,7 +73,6 @@ def custom_resource_hazards(
 
 
 def _reword(each: Hazard, rule: str) -> Hazard:
-    """Return a hazard as it is for a custom resource."""
     if not each.rule.startswith(_STRATEGIC):
         return each
     sentence = _SENTENCES.get(each.code, "").format(step=Path(each.path.steps[-1:]))

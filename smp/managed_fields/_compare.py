@@ -90,7 +90,6 @@ class _Changes:
         self.below: dict[str, _Changes] = {}
 
     def add_below(self, element: str, inner: _Changes) -> None:
-        """Add what changes at a path element, and below it."""
         if inner.is_modified:
             self.modified.add(element)
         if inner.below or inner.added or inner.removed or inner.modified:

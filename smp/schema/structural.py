@@ -169,7 +169,6 @@ def prune_value(value: JSON, schema: JSON, *, drops_nulls: bool = False) -> JSON
 
 
 def _is_unwanted_null(value: JSON, schema: JSON) -> bool:
-    """Tell whether a value is null and its schema does not allow that."""
     if value is not None or not isinstance(schema, dict):
         return False
     return schema.get("nullable") is not True

@@ -57,7 +57,6 @@ def _reason(union: UnionGroup, path: Path) -> str:
 
 
 def _union_of(path: Path, schema: Schema) -> UnionGroup | None:
-    """Return the union that the field at a path is a member of."""
     type_: Type = schema.type
     for step in path.steps[:-1]:
         if not isinstance(step, str):

@@ -124,7 +124,6 @@ class _EmbeddedInterest(Interest):
     """Objects in a custom resource that have metadata of their own."""
 
     def facts(self, type_: Type, keys: tuple[str, ...]) -> object | None:  # noqa: ARG002
-        """Return the type of an embedded object."""
         return type_ if isinstance(type_, ObjectType) and type_.embedded else None
 
 
