@@ -87,17 +87,13 @@ _INT64_DIGITS: Final = 19
 
 def read_time(value: JSON) -> Instant | None:
     """Return the instant of a time; None for what is none (Go: metav1.Time)."""
-    if not isinstance(value, str):
-        return None
-    found = _PARSED[value]
+    found = _PARSED[value] if isinstance(value, str) else ""
     return None if isinstance(found, str) else found
 
 
 def read_micro_time(value: JSON) -> Instant | None:
     """Return the instant of a time with microseconds (Go: metav1.MicroTime)."""
-    if not isinstance(value, str):
-        return None
-    found = _PARSED_MICRO[value]
+    found = _PARSED_MICRO[value] if isinstance(value, str) else ""
     return None if isinstance(found, str) else found
 
 

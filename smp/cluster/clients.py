@@ -125,9 +125,7 @@ def _send_over_kubernetes(client: Any) -> Transport:
                 retries=False,
                 redirect=False,
             )
-        except exceptions.NewConnectionError as error:
-            return BrokenConnection(str(error), sent=False)
-        except exceptions.ConnectTimeoutError as error:
+        except (exceptions.NewConnectionError, exceptions.ConnectTimeoutError) as error:
             return BrokenConnection(str(error), sent=False)
         except exceptions.HTTPError as error:
             return BrokenConnection(str(error))

@@ -7,7 +7,8 @@ tokens and proxies. Without a configuration, that of a Pod is taken.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -109,17 +110,12 @@ def client_of_context(
     if overrides.server and not has_file:
         configuration = _module("kubernetes.client").Configuration()
         return overrides.client_of(configuration), "default"
-    try:
+    with _reading(config, kubeconfig):
         if not kubeconfig and _is_in_cluster(context):
             config.load_incluster_config()
             return _module("kubernetes.client").ApiClient(), _namespace_of_pod()
         client = config.new_client_from_config(kubeconfig, context)
         contexts, current = config.list_kube_config_contexts(kubeconfig)
-    except SmpError:
-        raise
-    # The clients raise what their parsers raise of a file that is no configuration.
-    except Exception as error:
-        raise _unreadable(error, config, kubeconfig) from error
     if overrides != ConnectionOverrides():
         client = overrides.client_of(client.configuration)
     return client, _namespace_of(context, contexts, current)
@@ -131,18 +127,13 @@ async def async_client_of_context(
     """Return a client of kubernetes_asyncio; the same as above otherwise."""
     config = _module("kubernetes_asyncio.config")
     kubeconfig = kubeconfig or _kubeconfig()
-    try:
+    with _reading(config, kubeconfig):
         if not kubeconfig and _is_in_cluster(context):
             config.load_incluster_config()
             client = _module("kubernetes_asyncio.client").ApiClient()
             return client, _namespace_of_pod()
         client = await config.new_client_from_config(kubeconfig, context)
         contexts, current = config.list_kube_config_contexts(kubeconfig)
-    except SmpError:
-        raise
-    # The clients raise what their parsers raise of a file that is no configuration.
-    except Exception as error:
-        raise _unreadable(error, config, kubeconfig) from error
     return client, _namespace_of(context, contexts, current)
 
 
@@ -158,15 +149,12 @@ class Contexts:
         self._overrides = overrides or ConnectionOverrides()
         self._config = _module("kubernetes.config.kube_config")
         path = kubeconfig or _kubeconfig() or "~/.kube/config"
-        try:
+        with _reading(_module("kubernetes.config"), path):
             self._merged = self._config.KubeConfigMerger(path).config
             # Without any file there is nothing merged.
             found = self._merged.value["contexts"] if self._merged else []
             contexts = [each.value for each in found]
             self._contexts = {str(each["name"]): each for each in contexts}
-        # As above.
-        except Exception as error:
-            raise _unreadable(error, _module("kubernetes.config"), path) from error
 
     @property
     def names(self) -> list[str]:
@@ -180,34 +168,36 @@ class Contexts:
         """
         if name not in self._contexts:
             raise ConfigurationError(f"there is no context {name!r}")
-        try:
+        with _reading(_module("kubernetes.config"), ""):
             client = self._config.new_client_from_config_dict(
                 self._merged, name, persist_config=False
             )
-        # As above.
-        except Exception as error:
-            raise _unreadable(error, _module("kubernetes.config"), "") from error
         if self._overrides != ConnectionOverrides():
             client = self._overrides.client_of(client.configuration)
         return client, _namespace_of(name, [*self._contexts.values()], {})
 
 
-def _unreadable(
-    error: Exception, config: Any, kubeconfig: str | None
-) -> ConfigurationError:
-    """Make the error of a configuration that a client, by ``config``, cannot read."""
-    if isinstance(error, config.ConfigException):
+@contextmanager
+def _reading(config: Any, kubeconfig: str | None) -> Iterator[None]:
+    """Raise ConfigurationError for what a client, by ``config``, cannot read."""
+    try:
+        yield
+    except SmpError:
+        raise
+    except config.ConfigException as error:
         hint = "" if kubeconfig else "name the file in $KUBECONFIG"
         named = f"{kubeconfig}: " if kubeconfig else ""
-        return ConfigurationError(f"{named}{error}", hint=hint)
-    reason = str(error) or type(error).__name__
-    if isinstance(error, (AttributeError, TypeError)):
-        # The client takes for granted what the file says of its own structure.
-        reason = "it is no configuration of kubectl (kind: Config)"
-    named = f" {kubeconfig}" if kubeconfig else ""
-    return ConfigurationError(
-        f"cannot read the configuration of kubectl{named}: {reason}"
-    )
+        raise ConfigurationError(f"{named}{error}", hint=hint) from error
+    # The clients raise what their parsers raise of a file that is no configuration.
+    except Exception as error:
+        reason = str(error) or type(error).__name__
+        if isinstance(error, (AttributeError, TypeError)):
+            # The client takes for granted what the file says of its own structure.
+            reason = "it is no configuration of kubectl (kind: Config)"
+        named = f" {kubeconfig}" if kubeconfig else ""
+        raise ConfigurationError(
+            f"cannot read the configuration of kubectl{named}: {reason}"
+        ) from error
 
 
 def _module(name: str) -> Any:
