@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from typing import Final
 
+import msgspec
+
 from smp._values.values import (
     ABSENT,
     JSON,
@@ -48,13 +50,9 @@ def by_list_types(schema: Schema) -> Schema:
     if not isinstance(types, Types):
         types = schema.types.rewritten(_change_type)
         schema.types.plans[_NAME] = types
-    return Schema(
-        _change_type(schema.document),
-        types,
-        schema.api_version,
-        schema.kind,
-        schema.source,
-        schema.structural,
+    document = _change_type(schema.document)
+    return msgspec.structs.replace(
+        schema, document=document, types=types, subresources={}, at_rest=set()
     )
 
 

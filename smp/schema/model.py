@@ -651,15 +651,8 @@ class Schema(msgspec.Struct, frozen=True):
             return self
         for known in POLICIES:
             if policy == known:
-                return Schema(
-                    self.document,
-                    self.types.with_policy(known),
-                    self.api_version,
-                    self.kind,
-                    self.source,
-                    self.structural,
-                    self.subresources,
-                )
+                types = self.types.with_policy(known)
+                return msgspec.structs.replace(self, types=types, at_rest=set())
         raise SchemaError(
             f"unknown policy for unknown fields {show(policy)}",
             code="unknown-option",

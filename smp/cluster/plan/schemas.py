@@ -19,8 +19,14 @@ import msgspec
 from smp import custom_resources
 from smp._values.values import JSONObject, as_list, as_object, as_text
 from smp.cluster.plan.discovery import DiscoveredResource
-from smp.cluster.plan.exchange import Plan, PlannedRequest
-from smp.cluster.plan.sending import JSON_TYPE, exchange, is_not_found, object_of, send
+from smp.cluster.plan.exchange import Plan
+from smp.cluster.plan.sending import (
+    exchange,
+    get_request,
+    is_not_found,
+    object_of,
+    send,
+)
 from smp.errors import SmpError
 from smp.schema.catalog import (
     Catalog,
@@ -33,7 +39,6 @@ from smp.schema.model import Schema
 from smp.schema.sources.crd import structural_schemas
 
 STRATEGIC: Final = "application/strategic-merge-patch+json"
-_ACCEPT: Final = ("Accept", JSON_TYPE)
 _DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 # Of a kind that is described nowhere.
 FREE_FORM: Final = Schema.inline("any")
@@ -124,15 +129,11 @@ class ClusterSchemas:
         found = structural.get((resource.api_version, resource.kind))
         if found is None:
             return known, unchecked
-        schema = known.schema
-        judging = Schema(
-            schema.document,
-            schema.types,
-            schema.api_version,
-            schema.kind,
-            schema.source,
-            found.schema,
-            found.subresources,
+        judging = msgspec.structs.replace(
+            known.schema,
+            structural=found.schema,
+            subresources=found.subresources,
+            at_rest=set(),
         )
         if is_first:
             unchecked = str(custom_resources.unchecked(found.schema) or "")
@@ -145,8 +146,7 @@ class ClusterSchemas:
         """
         name = resource.qualified
         if name not in self._definitions:
-            request = PlannedRequest("GET", f"{_DEFINITIONS}/{name}", (), (_ACCEPT,))
-            answer = yield from exchange(request)
+            answer = yield from exchange(get_request(f"{_DEFINITIONS}/{name}"))
             # An aggregated API server has kinds without a definition.
             self._definitions[name] = {} if is_not_found(answer) else object_of(answer)
         return self._definitions[name]
@@ -163,8 +163,7 @@ class ClusterSchemas:
         """Return the schemas of a group version; None where none are published."""
         if self._addresses is None:
             # The path of each document, such as apis/apps/v1, and its address.
-            request = PlannedRequest("GET", "/openapi/v3", headers=(_ACCEPT,))
-            answer = yield from exchange(request)
+            answer = yield from exchange(get_request("/openapi/v3"))
             # A server before Kubernetes 1.24, or one that hides it, has no such list.
             found = {} if is_not_found(answer) else object_of(answer)
             self._addresses = {
@@ -182,7 +181,7 @@ class ClusterSchemas:
             # It was cut, or written by another version of this package.
         parts = urlsplit(address)
         query = tuple(parse_qsl(parts.query, keep_blank_values=True))
-        answer = yield from send(PlannedRequest("GET", parts.path, query, (_ACCEPT,)))
+        answer = yield from send(get_request(parts.path, query))
         document = object_of(answer)
         types = compile_openapi(document, source="the API server")
         compiled = _Compiled(types, dict(_list_patching(document, api_version)))
