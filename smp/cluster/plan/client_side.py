@@ -122,9 +122,8 @@ def compute(
     repaired = any(warning.code == "repaired" for warning in result.warnings)
     if repaired or (options.unions == "clear" and result.changes):
         return Computed(live, result.patch, result.media_type, result)
-    if not target.kind_schema.is_strategic:
-        return Computed(live, result.kubectl_patch, MERGE, result)
-    return Computed(live, result.kubectl_patch, STRATEGIC, result)
+    media_type = STRATEGIC if target.kind_schema.is_strategic else MERGE
+    return Computed(live, result.kubectl_patch, media_type, result)
 
 
 def apply_client_side(

@@ -81,11 +81,7 @@ class ApiError(SmpError):
                 f"the server answered {answer.status} to {verb} {request.path}{said}"
             )
         self.causes: tuple[StatusCause, ...] = tuple(
-            StatusCause(
-                as_text(cause.get("field")),
-                as_text(cause.get("message")),
-                as_text(cause.get("reason")),
-            )
+            StatusCause(*[as_text(cause.get(n)) for n in StatusCause.__struct_fields__])
             for cause in map(as_object, as_list(details.get("causes")))
         )
         self.kind: str = as_text(details.get("kind"))

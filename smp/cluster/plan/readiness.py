@@ -83,12 +83,8 @@ class _Condition(msgspec.Struct, frozen=True):
 def _conditions(obj: JSONObject) -> Iterator[_Condition]:
     for entry in as_list(_read_at(obj, "status.conditions")):
         members = as_object(entry)
-        yield _Condition(
-            as_text(members.get("type")),
-            as_text(members.get("status")),
-            as_text(members.get("reason")),
-            as_text(members.get("message")),
-        )
+        texts = [as_text(members.get(name)) for name in _Condition.__struct_fields__]
+        yield _Condition(*texts)
 
 
 def _read_at(obj: JSONObject, path: str) -> JSON | Absent:

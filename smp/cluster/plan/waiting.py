@@ -119,15 +119,12 @@ def _look(entry: Waited, seconds: float) -> Plan[None]:
         if entry.left:
             _look_for_conditions(entry, live)
             return
-    except ApiError as error:
-        # A server that is busy or starts again answers later.
-        if error.status >= 500:  # noqa: PLR2004  # errors of the server
-            entry.readiness = Readiness("in-progress", str(error))
-            return
-        entry.error = error
-        return
     except SmpError as error:
-        entry.error = error
+        # A server that is busy or starts again answers later.
+        if isinstance(error, ApiError) and error.status >= 500:  # noqa: PLR2004  # errors of the server
+            entry.readiness = Readiness("in-progress", str(error))
+        else:
+            entry.error = error
         return
     # What is deleted during the wait does not come again.
     if live is None:
