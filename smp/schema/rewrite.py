@@ -34,7 +34,7 @@ def rewrite(node: JSON, change: SchemaChange) -> JSON:
     # JSON Schema: true and false are schemas, of every value and of none.
     if isinstance(node, bool):
         return node
-    return change(_rewrite_parts(_object(node), _SCHEMA_PARTS, change))
+    return change(_rewrite_parts(schema_object(node), _SCHEMA_PARTS, change))
 
 
 def _rewrite_parts(
@@ -50,7 +50,7 @@ def _rewrite_parts(
 
 def _schemas_by_name(value: JSON, change: SchemaChange) -> JSON:
     # The names are free: a property may be called allOf, and is not a list of schemas.
-    members = _object(value)
+    members = schema_object(value)
     rewritten: JSONObject = {}
     for name, node in members.items():
         rewritten[name] = _rewrite_at(name, rewrite, node, change)
@@ -78,7 +78,7 @@ def _items(value: JSON, change: SchemaChange) -> JSON:
 
 def _dependencies(value: JSON, change: SchemaChange) -> JSON:
     # JSON Schema: a dependency is a schema, or a list of names, which stays.
-    members = _object(value)
+    members = schema_object(value)
     rewritten: JSONObject = {}
     for name, node in members.items():
         if isinstance(node, dict):
@@ -87,7 +87,7 @@ def _dependencies(value: JSON, change: SchemaChange) -> JSON:
 
 
 def _components(value: JSON, change: SchemaChange) -> JSON:
-    return _rewrite_parts(_object(value), {"schemas": _schemas_by_name}, change)
+    return _rewrite_parts(schema_object(value), {"schemas": _schemas_by_name}, change)
 
 
 _DOCUMENT_PARTS: Final[dict[str, Part]] = {
@@ -127,7 +127,8 @@ def _share(node: JSONObject, rewritten: JSONObject) -> JSONObject:
     return node
 
 
-def _object(value: JSON) -> JSONObject:
+def schema_object(value: JSON, what: str = "a schema") -> JSONObject:
+    """Return an object of a schema. Raises SchemaError for any other value."""
     if not isinstance(value, dict):
-        raise SchemaError(f"a schema is an object, not {type_name(value)}")
+        raise SchemaError(f"{what} is an object, not {type_name(value)}")
     return value

@@ -26,6 +26,7 @@ from smp._values.values import (
 from smp.errors import SchemaError, SmpError, bounded
 from smp.paths import Path, unescape_pointer
 from smp.schema.model import SCALARS, Schema, TypeDocument, Types
+from smp.schema.rewrite import schema_object
 from smp.schema.sources import extensions
 from smp.schema.sources.extensions import OF_FIELD, OF_LIST, OF_OBJECT, pick
 from smp.schema.sources.scalar_values import scalar_document
@@ -67,7 +68,7 @@ def compile_documents(documents: JSON) -> Compiled:
     types: dict[str, TypeDocument] = {}
     kinds: dict[Kind, str] = {}
     for document in documents if isinstance(documents, list) else [documents]:
-        compiled = _compile_names(_object(document, "an OpenAPI document"))
+        compiled = _compile_names(schema_object(document, "an OpenAPI document"))
         types.update(compiled.types)
         for kind, name in compiled.kinds.items():
             kinds.setdefault(kind, name)
@@ -86,7 +87,7 @@ def inline(document: Any) -> Schema:
     The object may have ``components`` or ``definitions`` that it refers to. Raises
     SchemaError and DepthError as ``compile_documents`` does.
     """
-    named = _compile_names(_object(document, "a schema")).types
+    named = _compile_names(schema_object(document, "a schema")).types
     # A reference to the empty name cannot be written, so it is free for the root.
     named[""] = _type(document)
     return Schema("#", Types(named.get))
@@ -101,7 +102,7 @@ def _compile_names(document: JSONObject) -> Compiled:
             section = section.get(step) if isinstance(section, dict) else None
         if section is None:
             continue
-        for name, node in _compile_at(Path(steps), _object, section).items():
+        for name, node in _compile_at(Path(steps), schema_object, section).items():
             path = Path(steps) / name
             type_document = _compile_at(path, _type, node)
             if name.startswith(_KUBERNETES):
@@ -217,7 +218,7 @@ def _field(node: JSON) -> TypeDocument:
 def _type(node: JSON) -> TypeDocument:
     """Compile a schema node to the document of its type."""
     # JSON Schema: the schema true allows every value, as an empty one does.
-    node = {} if node is True else _object(node)
+    node = {} if node is True else schema_object(node)
     if None in node.values():
         # Go decodes a keyword that is null as absent.
         node = {name: value for name, value in node.items() if value is not None}
@@ -321,7 +322,7 @@ def _object_type(node: JSONObject, facets: JSONObject) -> TypeDocument:
     if facets.get("preserve") and not any(keyword in node for keyword in _STRUCTURE):
         return "any"
 
-    properties = _narrow(_object(node.get("properties", {})), node)
+    properties = _narrow(schema_object(node.get("properties", {})), node)
     fields: JSONObject = {}
     for name, property_ in properties.items():
         fields[name] = _compile_at(Path(("properties", name)), _field, property_)
@@ -486,12 +487,6 @@ def _branches(node: JSONObject, keyword: str) -> JSONArray:
 
 def _printable(value: JSON) -> str:
     return value if isinstance(value, str) else f"<{type_name(value)}>"
-
-
-def _object(value: JSON, what: str = "a schema") -> JSONObject:
-    if not isinstance(value, dict):
-        raise SchemaError(f"{what} is an object, not {type_name(value)}")
-    return value
 
 
 def _compile_at(path: Path, compile_node: Callable[[JSON], T], node: JSON) -> T:
