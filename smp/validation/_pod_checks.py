@@ -70,25 +70,29 @@ def init_containers(judged: Judged) -> None:
                 )
 
 
+def _list_host_ports(judged: Judged) -> list[tuple[tuple[Step, ...], JSONObject]]:
+    found: list[tuple[tuple[Step, ...], JSONObject]] = []
+    for index, container in enumerate(elements(judged)):
+        for at_port, listed in enumerate(as_list(container.get("ports"))):
+            port = as_object(listed)
+            # Go: a port of zero is no port of the host.
+            if port.get("hostPort"):
+                found.append(((index, "ports", at_port, "hostPort"), port))
+    return found
+
+
 def host_ports(judged: Judged) -> None:
     """Refuse a port of the host that two containers take.
 
     Go: core AccumulateUniqueHostPorts.
     """
     seen: set[str] = set()
-    for index, container in enumerate(elements(judged)):
-        for at_port, listed in enumerate(as_list(container.get("ports"))):
-            port = as_object(listed)
-            number = port.get("hostPort")
-            # Go: a port of zero is no port of the host.
-            if not number:
-                continue
-            protocol, ip = as_text(port.get("protocol")), as_text(port.get("hostIP"))
-            text = f"{protocol}/{ip}/{number}"
-            if text in seen:
-                below = (index, "ports", at_port, "hostPort")
-                judged.add("FieldValueDuplicate", "", text, below)
-            seen.add(text)
+    for below, port in _list_host_ports(judged):
+        protocol, ip = as_text(port.get("protocol")), as_text(port.get("hostIP"))
+        text = f"{protocol}/{ip}/{port['hostPort']}"
+        if text in seen:
+            judged.add("FieldValueDuplicate", "", text, below)
+        seen.add(text)
 
 
 def same_host_ports(judged: Judged) -> None:
@@ -99,14 +103,9 @@ def same_host_ports(judged: Judged) -> None:
     """
     if judged.obj.get("hostNetwork") is not True:
         return
-    for index, container in enumerate(elements(judged)):
-        for at_port, listed in enumerate(as_list(container.get("ports"))):
-            port = as_object(listed)
-            number = port.get("hostPort")
-            if number and number != port.get("containerPort"):
-                judged.invalid(
-                    number, judged.row.message, index, "ports", at_port, "hostPort"
-                )
+    for below, port in _list_host_ports(judged):
+        if port["hostPort"] != port.get("containerPort"):
+            judged.invalid(port["hostPort"], judged.row.message, *below)
 
 
 def check_one_source(judged: Judged) -> None:

@@ -89,11 +89,10 @@ def _check(each: _Checked, options: ApplyOptions) -> Plan[None]:
     try:
         each.live = yield from each.target.read()
         each.request = request_of(each.step.applied, each.step.undo, each.live, options)
-    except NotRestorableError as error:
-        name = f'{each.target.resource.qualified} "{each.target.item.name}"'
-        error.problem = f"{name} cannot be restored: {error.problem}"
-        each.error = error
     except SmpError as error:
+        if isinstance(error, NotRestorableError):
+            name = f'{each.target.resource.qualified} "{each.target.item.name}"'
+            error.problem = f"{name} cannot be restored: {error.problem}"
         each.error = error
 
 
