@@ -35,22 +35,9 @@ BODY_KEYWORDS: Final = ("description", "required")
 
 # What v2 says in a parameter or a header itself, and v3 in its schema.
 VALUE_KEYWORDS: Final = (
-    "type",
-    "format",
-    "items",
-    "default",
-    "maximum",
-    "exclusiveMaximum",
-    "minimum",
-    "exclusiveMinimum",
-    "maxLength",
-    "minLength",
-    "pattern",
-    "maxItems",
-    "minItems",
-    "uniqueItems",
-    "enum",
-    "multipleOf",
+    *("type", "format", "items", "default", "maximum", "exclusiveMaximum", "minimum"),
+    *("exclusiveMinimum", "maxLength", "minLength", "pattern", "maxItems", "minItems"),
+    *("uniqueItems", "enum", "multipleOf"),
 )
 
 # The keywords of a schema that describe a structure.
