@@ -6,13 +6,18 @@ NaN, Infinity and numbers beyond a double are errors.
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from decimal import Decimal
+from typing import Final, TypeAlias
 
 import msgspec
 
 from smp._values.stack import require_stack, require_stack_to_parse
 from smp._values.values import JSON, JSONObject, type_name
 from smp.errors import DocumentError, ObjectError, too_deep
+
+# Within these, Go prints a double without an exponent.
+_SMALL: Final = 1e-6
+_LARGE: Final = 1e21
 
 Text: TypeAlias = bytes | bytearray | memoryview | str
 
@@ -86,3 +91,12 @@ def encode(value: object) -> bytes:
         raise DocumentError(
             f"not expressible in JSON: {error}", code="not-json"
         ) from None
+
+
+def print_double(value: float) -> str:
+    """Print a finite double: 1.0 as 1 (Go: encoding/json, floatEncoder)."""
+    text = repr(value)
+    if value and not _SMALL <= abs(value) < _LARGE:
+        # An exponent has no leading zeros, but for one that is positive a sign.
+        return text.replace("e-0", "e-")
+    return f"{Decimal(text):f}".removesuffix(".0")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Any, Final
 
 import msgspec
@@ -32,9 +31,6 @@ from smp.paths import Path
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 # What may be a double; that may also be in a string.
 _DOUBLE: Final = re.compile(r"[:,\[]-?[0-9]+[.eE]")
-# Within these, Go prints a double without an exponent.
-_SMALL: Final = 1e-6
-_LARGE: Final = 1e21
 _ANNOTATION: Final = Path(("metadata", "annotations", LAST_APPLIED))
 
 
@@ -132,16 +128,7 @@ def _add_go_doubles(value: JSON) -> object:
         return [_add_go_doubles(element) for element in value]
     if not isinstance(value, float):
         return value
-    return msgspec.Raw(print_double(value).encode())
-
-
-def print_double(value: float) -> str:
-    """Print a finite double: 1.0 as 1 (Go: encoding/json, floatEncoder)."""
-    text = repr(value)
-    if value and not _SMALL <= abs(value) < _LARGE:
-        # An exponent has no leading zeros, but for one that is positive a sign.
-        return text.replace("e-0", "e-")
-    return f"{Decimal(text):f}".removesuffix(".0")
+    return msgspec.Raw(codec.print_double(value).encode())
 
 
 def configuration_text(configuration: dict[str, Any]) -> str:

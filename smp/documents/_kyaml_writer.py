@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import msgspec
 
-from smp._values.last_applied import print_double
+from smp._values.codec import print_double
 from smp._values.steps import count_steps
 from smp._values.values import JSON, type_name
 from smp.documents._json import dump_json, not_json
