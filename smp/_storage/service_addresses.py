@@ -42,34 +42,46 @@ def _hash(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])
 
 
-def keep(old: JSONObject, new: JSONObject) -> JSONObject:
+def keep_allocated(old: JSONObject, new: JSONObject) -> JSONObject:
     """Return a changed Service with what was allocated, where the client left it out.
 
     What goes with the type is dropped later. Go: patchAllocatedValues.
     """
-    before, spec = as_object(old.get("spec")), {**as_object(new.get("spec"))}
+    before, spec = as_object(old.get("spec")), as_object(new.get("spec"))
     # A name of DNS has no address, and none has been allocated for it.
-    if "ExternalName" in {spec.get("type"), before.get("type")}:
+    if not before or "ExternalName" in (spec.get("type"), before.get("type")):
         return new
+    kept: JSONObject = {}
     # A manifest has no address, and a PUT of it does not ask for another one.
     if not spec.get("clusterIP") and not spec.get("clusterIPs"):
         for name in ("clusterIP", "clusterIPs"):
             if name in before:
-                spec[name] = before[name]
+                kept[name] = before[name]
     for name in ("ipFamilies", "ipFamilyPolicy"):
         if name in before and name not in spec:
-            spec[name] = before[name]
-    # A node port stays with the port and the protocol that it was allocated for.
-    if spec.get("type") in _NODE_PORT_TYPES and before.get("type") in _NODE_PORT_TYPES:
-        former = {_identity(port): port for port in objects_in(before.get("ports"))}
-        ports: list[JSON] = []
-        for port in objects_in(spec.get("ports")):
-            node = former.get(_identity(port), {}).get("nodePort")
-            ports.append(
-                port if port.get("nodePort") or not node else _with(port, node)
-            )
-        spec["ports"] = ports
-    return {**new, "spec": spec}
+            kept[name] = before[name]
+    ports = _keep_node_ports(before, spec)
+    if ports is not None:
+        kept["ports"] = ports
+    return {**new, "spec": {**spec, **kept}} if kept else new
+
+
+def _keep_node_ports(before: JSONObject, spec: JSONObject) -> list[JSON] | None:
+    """Return the ports with the node ports that they had; None: nothing is left out.
+
+    A node port stays with the port and the protocol that it was allocated for.
+    """
+    if any(each.get("type") not in _NODE_PORT_TYPES for each in (spec, before)):
+        return None
+    former = {_identity(port): port for port in objects_in(before.get("ports"))}
+    ports: list[JSON] = []
+    is_changed = False
+    for port in objects_in(spec.get("ports")):
+        node = former.get(_identity(port), {}).get("nodePort")
+        is_left_out = bool(node) and not port.get("nodePort")
+        is_changed = is_changed or is_left_out
+        ports.append(_with(port, node) if is_left_out else port)
+    return ports if is_changed else None
 
 
 def _identity(port: JSONObject) -> tuple[JSON, JSON]:

@@ -35,6 +35,7 @@ from smp._storage.conformance import ConformanceRule, conform
 from smp._storage.defaults import with_defaults
 from smp._storage.enums import ENUM_INTEREST, EnumRule
 from smp._storage.immutable import find_changed_immutable_fields
+from smp._storage.service_addresses import keep_allocated
 from smp._storage.typed_storage import (
     drop_fields_of_service,
     fill_data_sources,
@@ -42,7 +43,7 @@ from smp._storage.typed_storage import (
     stored,
 )
 from smp._storage.workloads import find_unmade
-from smp._values.api_objects import metadata_of, set_metadata
+from smp._values.api_objects import is_stated, metadata_of, set_metadata
 from smp._values.values import (
     ABSENT,
     JSON,
@@ -374,8 +375,10 @@ def find_other_identity(old: JSONObject, new: JSONObject) -> tuple[Violation, ..
     before, after = as_object(old.get("metadata")), as_object(new.get("metadata"))
     found: list[Violation] = []
     for name in ("uid", "resourceVersion"):
-        value, former = after.get(name), before.get(name)
-        if value in (None, "", "0") or former in (None, "") or same(value, former):
+        if not (is_stated(after, name) and is_stated(before, name)):
+            continue
+        value = after[name]
+        if same(value, before[name]):
             continue
         path, said = Path(("metadata", name)), f"Invalid value: {show(value)}: "
         if name == "uid":
@@ -566,12 +569,13 @@ def drop_by_strategy(
 ) -> JSONObject:
     """Return an object without what the strategy of its kind drops.
 
-    Its manager owns that all the same, and not what is filled in here. Go:
+    A Service has what was allocated to the old one, where it leaves that out. Its
+    manager owns that all the same, and not what is filled in here. Go:
     PrepareForCreate and PrepareForUpdate.
     """
     kind = (schema.api_version, schema.kind)
     if kind == ("v1", "Service"):
-        return drop_fields_of_service(old or {}, obj)
+        return drop_fields_of_service(old or {}, keep_allocated(old or {}, obj))
     if kind == ("v1", "PersistentVolumeClaim"):
         return fill_data_sources(old or {}, obj)
     group, _, _ = schema.api_version.rpartition("/")

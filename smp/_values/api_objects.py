@@ -57,6 +57,17 @@ def metadata_of(obj: JSONObject) -> JSONObject:
     return as_object(obj.get("metadata"))
 
 
+def is_stated(metadata: JSONObject, name: str) -> bool:
+    """Tell whether metadata states a field.
+
+    An empty text states nothing, nor does null, nor a resourceVersion of 0 (Go: etcd3,
+    APIObjectVersioner).
+    """
+    value = metadata.get(name)
+    is_no_version = name == "resourceVersion" and value == "0"
+    return not (value is None or value == "" or is_no_version)
+
+
 def set_metadata(obj: JSONObject, **fields: JSON | Absent) -> JSONObject:
     """Return an object with these fields of its metadata; ABSENT removes a field."""
     return {**obj, "metadata": drop_absent({**metadata_of(obj), **fields})}

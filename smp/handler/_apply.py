@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Final
 
 from smp._storage.typed_storage import rewriting_paths
-from smp._values.api_objects import metadata_of
-from smp._values.values import ABSENT, JSONObject
+from smp._values.api_objects import is_stated, metadata_of
+from smp._values.values import JSONObject
 from smp.documents import read_first
 from smp.errors import DocumentError, ObjectError, bounded
 from smp.handler._body import check_depth
 from smp.handler._field_managers import manager_problems
-from smp.handler._identity import NO_VERSION, VERSION_REQUIRED, word_wrong_name
+from smp.handler._identity import VERSION_REQUIRED, word_wrong_name
 from smp.handler._options import MANAGER, MANAGER_REQUIRED
 from smp.handler._request import Draft, ObjectRequest
 from smp.handler._status import (
@@ -133,8 +133,9 @@ def apply(
     if stored is not None and metadata_of(configuration).get("name") == "":
         raise StatusError(word_wrong_name("", metadata_of(stored).get("name")))
     # A resourceVersion that is written, and is none, is merged as well.
-    version = metadata_of(configuration).get("resourceVersion", ABSENT)
-    if stored is not None and not options.unconditional and version in NO_VERSION:
+    applied, name = metadata_of(configuration), "resourceVersion"
+    is_reset = name in applied and not is_stated(applied, name)
+    if stored is not None and not options.unconditional and is_reset:
         raise VersionRequiredError([VERSION_REQUIRED])
     # A server drops a status without a word.
     told = [each for each in result.warnings if each.code != "ignored-status"]

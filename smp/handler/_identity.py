@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from smp._values.api_objects import metadata_of
+from smp._values.api_objects import is_stated, metadata_of
 from smp._values.values import (
     ABSENT,
     JSON,
@@ -44,8 +44,6 @@ VERSION_REQUIRED: Final = violation_of(
     code="required-value",
 )
 _KEPT_WHERE_ABSENT: Final = ("namespace", "uid", "resourceVersion", "managedFields")
-# To a server 0 is no version (Go: etcd3, APIObjectVersioner).
-NO_VERSION: Final = (None, "", "0")
 _KEPT: Final = (
     "creationTimestamp",
     "deletionTimestamp",
@@ -163,8 +161,7 @@ def add_server_metadata(
             merged.pop(name, None)
     # Go: rest.BeforeUpdate fills in what the client left out.
     for name in _KEPT_WHERE_ABSENT:
-        empty = NO_VERSION if name == "resourceVersion" else (None, "")
-        is_kept = name in before and after.get(name) in empty
+        is_kept = name in before and not is_stated(after, name)
         if is_kept and not (is_apply and name == "managedFields"):
             merged[name] = before[name]
     # Only the server sets these; the values of the client are ignored.
@@ -184,7 +181,7 @@ def add_server_metadata(
             violations.append(
                 Violation("field-immutable", path, _INVALID, message, value)
             )
-    has_version = after.get("resourceVersion") not in NO_VERSION
+    has_version = is_stated(after, "resourceVersion")
     if not (has_version or unconditional or is_apply) and "resourceVersion" in before:
         raise VersionRequiredError([VERSION_REQUIRED])
     if violations:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from smp._values.api_objects import is_stated
 from smp._values.findings import Finding
 from smp._values.values import JSONObject, as_object, same, show
 from smp.errors import ObjectError, Option, SmpError
@@ -126,21 +127,20 @@ def require_preconditions(live: JSONObject | None, applied: JSONObject) -> None:
     """
     expected = as_object(applied.get("metadata"))
     if live is None:
-        uid = expected.get("uid")
-        if uid not in (None, ""):
+        if is_stated(expected, "uid"):
+            uid = _text(expected["uid"])
             raise ObjectError(
-                f"uid mismatch: the provided object specified uid {_text(uid)}, and no"
+                f"uid mismatch: the provided object specified uid {uid}, and no"
                 " existing object was found",
                 code="modified",
                 path=_METADATA / "uid",
             )
         return
-    version = expected.get("resourceVersion")
-    found = as_object(live.get("metadata")).get("resourceVersion")
-    # 0 is no version.
-    if version in (None, "", "0") or found in (None, ""):
+    found = as_object(live.get("metadata"))
+    name = "resourceVersion"
+    if not (is_stated(expected, name) and is_stated(found, name)):
         return
-    if not same(version, found):
+    if not same(expected[name], found[name]):
         raise ObjectError(
             "the object has been modified; please apply your changes to the latest"
             " version and try again",

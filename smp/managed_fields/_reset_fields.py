@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
-from smp._values.api_objects import metadata_of, set_metadata
+from smp._values.api_objects import is_stated, metadata_of, set_metadata
 from smp._values.values import ABSENT, JSON, Absent, JSONObject, as_object
 from smp.errors import bounded
 from smp.managed_fields._field_set import EMPTY, FieldSet
@@ -176,8 +176,7 @@ def add_system_metadata(new: JSONObject, old: JSONObject) -> JSONObject:
     metadata, before = metadata_of(new), metadata_of(old)
     restored: dict[str, JSON | Absent] = {}
     for name, value in before.items():
-        # The resourceVersion 0 is no version.
-        absent = name in _SYSTEM_METADATA and metadata.get(name) in (None, "", "0")
+        absent = name in _SYSTEM_METADATA and not is_stated(metadata, name)
         if absent or name in _FIXED_METADATA:
             restored[name] = value
     if "namespace" in metadata and "uid" in before and "namespace" not in before:

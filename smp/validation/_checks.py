@@ -29,8 +29,15 @@ CHECKS: Final[Checks] = {
 # The rules that judge a value that is absent; the others find nothing wrong with it.
 JUDGE_ABSENT: Final = frozenset(
     {
-        *("any-of", "api-group", "expression-values", "ingress-path", "missing"),
-        *("operator", "pem", "required", "required-any", "required-capacity"),
+        *("any-of", "api-group", "cluster-ips", "expression-values", "ingress-path"),
+        *(
+            "missing",
+            "operator",
+            "pem",
+            "required",
+            "required-any",
+            "required-capacity",
+        ),
         *("required-quantity", "selects", "wrong"),
     }
 )

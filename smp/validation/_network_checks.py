@@ -9,9 +9,20 @@ import ipaddress
 from typing import Final
 
 from smp._values import names
-from smp._values.values import ABSENT, JSONObject, as_list, as_object, as_text, printed
+from smp._values.values import (
+    ABSENT,
+    JSON,
+    JSONObject,
+    as_list,
+    as_object,
+    as_text,
+    printed,
+    same,
+)
 from smp.validation._formats import FORMATS
 from smp.validation._judged import Checks, Judged, at, elements, is_missing
+
+_MOST_ADDRESSES: Final = 2
 
 
 def port_names(judged: Judged) -> None:
@@ -131,6 +142,43 @@ def one_per_family(judged: Judged) -> None:
         judged.invalid(judged.value, judged.row.message)
 
 
+def check_cluster_ips(judged: Judged) -> None:
+    """Check the addresses of a Service, of which ``clusterIP`` is the first one.
+
+    Go: core NormalizeClusterIPs, ValidateServiceClusterIPsRelatedFields.
+    """
+    first, former = as_text(judged.obj.get("clusterIP")), judged.old.get("clusterIPs")
+    addresses = [as_text(address) for address in as_list(judged.value)]
+    # A client of the time before the list writes the one field alone.
+    is_kept = bool(judged.old) and same(judged.value, former or [])
+    if first and (not addresses or is_kept):
+        addresses = [first]
+    listed: list[JSON] = [*addresses]
+    if not addresses:
+        return
+    if first and addresses[0] != first:
+        judged.invalid(listed, "first value must match `clusterIP`")
+    elif not first and not is_kept:
+        judged.invalid(listed, "must be empty when `clusterIP` is not specified")
+    is_wrong = False
+    for index, address in enumerate(addresses):
+        if index == 0 and address == "None":
+            if len(addresses) > 1:
+                is_wrong = True
+                judged.invalid(listed, "'None' must be the first and only value")
+        elif address not in as_list(former):
+            problem = FORMATS["legacy-ip"](address)
+            if problem:
+                is_wrong = True
+                judged.invalid(address, problem, index)
+    if len(addresses) > _MOST_ADDRESSES:
+        judged.invalid(listed, f"may only hold up to {_MOST_ADDRESSES} values")
+    families = {":" in address for address in addresses}
+    if len(addresses) > 1 and not is_wrong and len(families) != len(addresses):
+        message = "may specify no more than one IP for each IP family"
+        judged.invalid(listed, message)
+
+
 def _problem_of_domain(text: str) -> str:
     """Return what is wrong with a domain (Go: IsFullyQualifiedDomainName)."""
     domain = text.removesuffix(".")
@@ -160,6 +208,7 @@ def check_typed_addresses(judged: Judged) -> None:
 
 CHECKS: Final[Checks] = {
     "class-annotation": class_annotation,
+    "cluster-ips": check_cluster_ips,
     "ingress-path": ingress_path,
     "inner-ranges": inner_ranges,
     "node-ports": node_ports,

@@ -34,7 +34,11 @@ class _Asked:
         self.steps = _steps(row.field)
         self.reported: tuple[Step, ...] = (*self.steps,)
         if row.reported:
-            self.reported = (*_steps(row.reported),)
+            # A number is the index of an element.
+            named = _steps(row.reported)
+            self.reported = tuple(
+                [int(step) if step.isdecimal() else step for step in named]
+            )
         names = [*self.steps[:1], *row.reads]
         for conditions in (row.when, row.unless):
             names += [_steps(path)[0] for path in conditions]

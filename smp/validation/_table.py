@@ -19,14 +19,15 @@ names a function of ``smp.validation._checks``, which says what the other member
 decide: a rule is asked where one of these, or the value, changed. ``when`` are the
 values that a field of the object must have, ``unless`` those that it must not have; an
 absent field has the value "". ``reported`` is the field of the cause where it is
-another one. An update has to leave the fields in ``same`` as they were, for where they
-change a server drops what depended on them. ``outside`` are beginnings of the names of
-types: nothing that these hold is judged by the rule. With ``top`` the object is judged
-only as a member of the whole object: its own metadata, not that of a template. With
-``core`` the rule is one of kube-apiserver's own kinds, and custom resources have none.
-A text has to match the ``pattern``, in place of a ``format``. With
-``forbidden`` the cause of a value that is not valid is Forbidden. ``since`` is the
-minor version of Kubernetes in which the feature of the rule is on.
+another one, ``clusterIPs.0`` for the first element of a list. An update has to leave
+the fields in ``same`` as they were, for where they change a server drops what depended
+on them. ``outside`` are beginnings of the names of types: nothing that these hold is
+judged by the rule. With ``top`` the object is judged only as a member of the whole
+object: its own metadata, not that of a template. With ``core`` the rule is one of
+kube-apiserver's own kinds, and custom resources have none. A text has to match the
+``pattern``, in place of a ``format``. With ``forbidden`` the cause of a value that is
+not valid is Forbidden. ``since`` is the minor version of Kubernetes in which the
+feature of the rule is on.
 """
 
 from __future__ import annotations

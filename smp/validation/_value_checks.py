@@ -409,16 +409,6 @@ def repeated_in_update(judged: Judged) -> None:
         repeated(judged)
 
 
-def first_is(judged: Judged) -> None:
-    """Require that the first of a list is the text of the field ``key``, if it has one.
-
-    An empty list was left out; what then is required is not judged here.
-    """
-    listed, expected = as_list(judged.value), as_text(judged.obj.get(judged.row.key))
-    if listed and expected and listed[0] != expected:
-        judged.invalid(judged.value, judged.row.message)
-
-
 def unique_together(judged: Judged) -> None:
     """Refuse elements that have the same values in all of the fields ``values``.
 
@@ -596,7 +586,6 @@ CHECKS: Final[Checks] = {
     "distinct": distinct,
     "distinct-in": distinct_in,
     "forbidden": forbidden,
-    "first-is": first_is,
     "format": text_format,
     "greater": greater,
     "includes": includes,

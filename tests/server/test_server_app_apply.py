@@ -170,6 +170,47 @@ def test_an_apply_owns_nothing_that_is_not_in_its_configuration(server: Served) 
     assert answer["spec"]["clusterIP"]
 
 
+def test_what_an_update_leaves_out_is_kept_and_owned_by_nobody(server: Served) -> None:
+    """kube-apiserver 1.36.3; Go: core/service/storage, patchAllocatedValues."""
+    services = "/api/v1/namespaces/default/services"
+    headless: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "s"},
+        "spec": {"clusterIP": "None", "selector": {"a": "b"}, "ports": [{"port": 80}]},
+    }
+    assert server.call("POST", f"{services}?fieldManager=one", headless).is_success
+    spec = {"selector": {"a": "b"}, "ports": [{"port": 80}]}
+    changed = {**headless, "spec": spec, "metadata": {"name": "s", "labels": {"x": ""}}}
+    url = f"{services}/s?fieldManager=other"
+    answer = server.call("PUT", url, changed).json()
+    assert answer["spec"]["clusterIP"] == "None"
+    assert answer["spec"]["clusterIPs"] == ["None"]
+    for entry in answer["metadata"]["managedFields"]:
+        assert "f:clusterIP" not in entry["fieldsV1"].get("f:spec", {})
+
+
+@pytest.mark.parametrize("namespace", ["0", "other"])
+def test_an_apply_to_another_namespace_is_refused(
+    server: Served, namespace: str
+) -> None:
+    """Of the texts of metadata only a resourceVersion of 0 is none."""
+    path = "/api/v1/namespaces/default/configmaps/c"
+    config_map: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "c"},
+    }
+    applied(server, path, config_map)
+    elsewhere = {**config_map, "metadata": {"name": "c", "namespace": namespace}}
+    answer = applied(server, path, elsewhere)
+    assert answer.status_code == 400
+    assert answer.json()["message"] == (
+        "the namespace of the provided object does not match the namespace sent on the"
+        " request"
+    )
+
+
 def test_what_an_old_server_cannot_track_loses_its_managers() -> None:
     # kube-apiserver 1.36.3; kubernetes PR 136949 changed it for 1.37.
     path = "/api/v1/namespaces/default/serviceaccounts/u"

@@ -52,7 +52,6 @@ _MISSED: Final = {
     "hpa o359": "an empty list is filled in first",
     "limits o485": "a ratio beside the quotient of two quantities",
     "node n780": "an annotation that is JSON",
-    "svc clusterIPs dup": "addresses that are the same",
     "volume p101": "the ServiceAccount that a cluster adds is not missed here",
 }
 _MISSED_REVIEW: Final = "'fieldSelector': {'requirements'"

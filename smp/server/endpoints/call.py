@@ -9,7 +9,7 @@ from typing import Final, ParamSpec, TypeVar
 from msgspec.structs import replace
 from starlette.requests import Request
 
-from smp._storage import protobuf, service_addresses
+from smp._storage import protobuf
 from smp._storage.daemon_sets import DAEMON_SETS, count_templates
 from smp._values.values import JSONObject
 from smp.handler import STOCK_SERVER, Options, manager_of, requested
@@ -197,6 +197,4 @@ def _prepare(
         if resource.key == DAEMON_SETS:
             new = count_templates(None, new)
         return new
-    if resource.key == ("", "services"):
-        new = service_addresses.keep(old, new)
     return subresources.on_update(old, new, resource)
