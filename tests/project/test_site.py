@@ -205,7 +205,7 @@ CODE_OF_VIOLATION = re.compile(
     r"(?:\bViolation|_answer|_require_value|_member_forbidden)"
     r'\(\s*"([a-z-]+)"'
     r'|\b_?(?:code|CODE)(?:: [\w\[\]]+)?(?:, \w+)? = "([a-z-]+)"'
-    r'|"FieldValue\w+": "([a-z-]+)"'
+    r'|"FieldValue\w+": \(?"([a-z-]+)"'
     r'|\bundecodable\([^()]*, "([a-z-]+)"\)'
 )
 
