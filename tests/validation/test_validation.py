@@ -33,6 +33,11 @@ def test_a_block_names_its_source(block: dict[str, Any]) -> None:
     assert re.match(r"Go: k8s\.io/[-a-z]+, pkg/(apis|api|util)/", block["source"])
 
 
+def test_the_rules_of_types_are_in_one_block() -> None:
+    types = [tuple(block["types"]) for block in TABLE]
+    assert [each for each in {*types} if types.count(each) > 1] == []
+
+
 def test_no_rule_is_there_twice_and_no_check_for_nothing() -> None:
     rules = [
         (type_, msgspec.json.encode(rule, order="sorted"))
