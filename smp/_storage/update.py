@@ -75,7 +75,12 @@ from smp.unions import (
     profile_named,
     raise_problems,
 )
-from smp.validation import in_order, judge_names, violations_of
+from smp.validation import (
+    find_mounts_of_refused,
+    in_order,
+    judge_names,
+    violations_of,
+)
 from smp.violations import Misfit, Violation
 
 
@@ -277,7 +282,8 @@ def find_violations(
         of_values = violations_of(old, new, schema, ratchet=ratchet)
         worded = {violation.path for violation in of_values}
         others = [each for each in found if not _is_worded(each, worded)]
-        found = in_order((*others, *of_values), schema.type)
+        found = (*others, *of_values)
+        found = in_order((*found, *find_mounts_of_refused(new, found)), schema.type)
         if old is None:
             # Go: rest.BeforeCreate; an update keeps the name.
             metadata = as_object(new.get("metadata"))

@@ -12,6 +12,7 @@ from __future__ import annotations
 from smp.validation._names import judge_names as judge_names
 from smp.validation._operations import validate_object
 from smp.validation._operations import violations_of as violations_of
+from smp.validation._pod_checks import find_mounts_of_refused as find_mounts_of_refused
 from smp.validation._rule import in_order as in_order
 
 __all__ = ["validate_object"]

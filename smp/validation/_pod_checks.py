@@ -6,6 +6,7 @@ This module is compiled with mypyc (hatch_build.py).
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from smp._values.fields import objects_in
@@ -20,10 +21,10 @@ from smp._values.values import (
     as_text,
     same,
 )
-from smp.paths import Key, Path, Step
+from smp.paths import Element, Key, Path, Step
 from smp.validation._formats import FORMATS
-from smp.validation._judged import Checks, Judged, at, elements
-from smp.violations import unsupported
+from smp.validation._judged import Checks, Judged, Value, at, elements
+from smp.violations import Violation, unsupported, violation_of
 
 _NOTHING: Final = Quantity(0, "", 0, DECIMAL)
 # Go: k8s.io/kubernetes, pkg/apis/core/pods, ConvertDownwardAPIFieldLabel.
@@ -166,6 +167,48 @@ def check_mounted_volumes(judged: Judged) -> None:
                 message = "can only use volume source type of PersistentVolumeClaim or"
                 message += " Ephemeral for block mode"
                 judged.invalid(name, message, index, judged.row.key, at_mount, "name")
+
+
+def find_mounts_of_refused(
+    obj: JSONObject, violations: Iterable[Violation]
+) -> Iterator[Violation]:
+    """Yield the mounts of volumes in which these violations are.
+
+    To a server there are no such volumes (Go: core ValidateVolumes, of which
+    ValidateVolumeMounts gets the valid ones).
+    """
+    refused: dict[tuple[Step, ...], set[int]] = {}
+    for violation in violations:
+        steps = violation.path.steps
+        for place, step in enumerate(steps):
+            index = step.index if isinstance(step, Element) else step
+            if place and steps[place - 1] == "volumes" and isinstance(index, int):
+                refused.setdefault(steps[: place - 1], set()).add(index)
+    for above, indexes in refused.items():
+        spec: Value = obj
+        for step in above:
+            spec = as_object(spec).get(str(step), ABSENT)
+        names: tuple[set[str], set[str]] = (set(), set())
+        for index, volume in enumerate(objects_in(as_object(spec).get("volumes"))):
+            names[index in indexes].add(as_text(volume.get("name")))
+        valid, missing = names
+        claims = as_object(obj.get("spec")).get("volumeClaimTemplates")
+        for claim in objects_in(claims):
+            valid.add(as_text(as_object(claim.get("metadata")).get("name")))
+        for steps, name in _find_mounts(as_object(spec)):
+            # What is no name is none of a volume in any case.
+            if name in missing - valid and not FORMATS["dns-label"](name):
+                path = Path((*above, *steps, "name"))
+                yield violation_of("FieldValueNotFound", path, "", name)
+
+
+def _find_mounts(spec: JSONObject) -> Iterator[tuple[tuple[Step, ...], str]]:
+    """Yield the places of the mounts in a Pod, and the names of their volumes."""
+    for field in ("initContainers", "containers", "ephemeralContainers"):
+        for index, container in enumerate(objects_in(spec.get(field))):
+            for key in ("volumeMounts", "volumeDevices"):
+                for number, mount in enumerate(objects_in(container.get(key))):
+                    yield (field, index, key, number), as_text(mount.get("name"))
 
 
 def check_variable_files(judged: Judged) -> None:
