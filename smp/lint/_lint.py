@@ -143,6 +143,8 @@ def _lint_manifest(value: JSONObject, schema: Schema) -> Iterator[Hazard]:
     # A server validates what it has decoded, with the defaults that it fills in.
     if all(misfit.code == "unknown-field" for misfit in misfits):
         refused = [hazard.path for hazard in (*enums, *by_definition)]
+        # Of an element that its enum does not have, a rule of the kind names the list.
+        lists = {Path(hazard.path.by_index.steps[:-1]) for hazard in enums}
         whole = value
         with suppress(SmpError):
             whole = with_defaults(value, schema)
@@ -154,7 +156,9 @@ def _lint_manifest(value: JSONObject, schema: Schema) -> Iterator[Hazard]:
         for violation in predict_refusals(
             None, kept_value, schema, profile=STOCK_PROFILE
         ):
-            if violation.path not in refused:
+            is_enum = violation.code == "unsupported-value"
+            is_said = is_enum and violation.path.by_index in lists
+            if not is_said and violation.path not in refused:
                 yield _make_finding(violation)
         # Go: Time.UnmarshalJSON; what else is no text of its type has a finding.
         problem = "" if schema.is_custom else find_decoding_problem(value, schema)

@@ -139,3 +139,44 @@ def test_the_page_has_a_row_for_each_code() -> None:
     assert not missing, "\n".join(rows)
     assert pending == OF_OTHERS
     assert all(f"`{code}`" in text for code in pending)
+
+
+@pytest.mark.parametrize("modes", [["Never"], ["ReadWriteOncePod", "Never"]])
+def test_an_element_that_its_enum_does_not_have_is_found_once(modes: list[str]) -> None:
+    claim: JSONObject = {
+        "accessModes": [*modes],
+        "resources": {"requests": {"storage": "1Gi"}},
+    }
+    volume: JSONObject = {
+        "accessModes": [*modes],
+        "capacity": {"storage": "1Gi"},
+        "hostPath": {"path": "/a"},
+    }
+    template: JSONObject = {
+        "metadata": {"labels": {"a": "b"}},
+        "spec": {"containers": [{"name": "a", "image": "b"}]},
+    }
+    stateful: JSONObject = {
+        "serviceName": "a",
+        "selector": {"matchLabels": {"a": "b"}},
+        "template": template,
+        "volumeClaimTemplates": [{"metadata": {"name": "c"}, "spec": claim}],
+    }
+    specs: dict[tuple[str, str], Any] = {
+        ("v1", "PersistentVolumeClaim"): claim,
+        ("v1", "PersistentVolume"): volume,
+        ("apps/v1", "StatefulSet"): stateful,
+    }
+    for (api_version, kind), spec in specs.items():
+        obj = {
+            "apiVersion": api_version,
+            "kind": kind,
+            "metadata": {"name": "a"},
+            "spec": spec,
+        }
+        found = lint(obj, CATALOG.schema(api_version, kind), "manifest")
+        values = [each.code for each in found if "Unsupported value" in each.sentence]
+        assert values == ["unsupported-value"], found
+        # What is said of the whole list is said as well.
+        is_alone = any("may not use" in each.sentence for each in found)
+        assert is_alone == ("ReadWriteOncePod" in modes)
