@@ -376,15 +376,16 @@ def find_other_identity(old: JSONObject, new: JSONObject) -> tuple[Violation, ..
     """Return that an update is of another object, or of another state of this one.
 
     What one of the two lacks is not compared: a manifest has no uid, and 0 is no
-    version. Go: ValidateObjectMetaAccessorUpdate; registry.Store.Update.
+    version in it. Go: ValidateObjectMetaAccessorUpdate; registry.Store.Update.
     """
     before, after = as_object(old.get("metadata")), as_object(new.get("metadata"))
     found: list[Violation] = []
     for name in ("uid", "resourceVersion"):
-        if not (is_stated(after, name) and is_stated(before, name)):
+        former = before.get(name)
+        if former in (None, "") or not is_stated(after, name):
             continue
         value = after[name]
-        if same(value, before[name]):
+        if same(value, former):
             continue
         path, said = Path(("metadata", name)), f"Invalid value: {show(value)}: "
         if name == "uid":

@@ -136,11 +136,11 @@ def require_preconditions(live: JSONObject | None, applied: JSONObject) -> None:
                 path=_METADATA / "uid",
             )
         return
-    found = as_object(live.get("metadata"))
-    name = "resourceVersion"
-    if not (is_stated(expected, name) and is_stated(found, name)):
+    version = as_object(live.get("metadata")).get("resourceVersion")
+    # That of a stored object counts whatever it is: 0 is none in a request only.
+    if version in (None, "") or not is_stated(expected, "resourceVersion"):
         return
-    if not same(expected[name], found[name]):
+    if not same(expected["resourceVersion"], version):
         raise ObjectError(
             "the object has been modified; please apply your changes to the latest"
             " version and try again",

@@ -573,6 +573,10 @@ def test_another_uid_or_version_is_refused() -> None:
     assert refused(resourceVersion="") == []
     assert refused(resourceVersion="0") == []
     assert refused(resourceVersion=None) == []
+    # What is stored is a version, whatever it is.
+    metadata["resourceVersion"] = "0"
+    assert refused(resourceVersion="4") == ["other-version metadata.resourceVersion"]
+    assert refused(resourceVersion="0") == []
 
 
 def test_an_apply_leaves_the_finalizers_of_a_namespace() -> None:

@@ -241,6 +241,7 @@ def test_a_configuration_expects_the_state_that_it_was_made_from() -> None:
     )
     refused: tuple[tuple[JSONObject | None, JSONObject, str], ...] = (
         (live, expecting(resourceVersion="6"), modified),
+        (expecting(resourceVersion="0"), expecting(resourceVersion="6"), modified),
         (None, expecting(uid="u"), mismatch),
     )
     for stored, sent, problem in refused:
