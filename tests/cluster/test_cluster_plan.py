@@ -482,3 +482,8 @@ class TestServersWithoutAggregatedDiscovery:
         run = server.run([config_map("b", {})], applyset="mine")
         actions = [result.action for result in run.results]
         assert actions == ["unchanged", "pruned"]
+
+
+def test_options_have_the_query_of_a_dry_run() -> None:
+    assert ApplyOptions(dry_run="server").dry_run_query == (("dryRun", "All"),)
+    assert ApplyOptions(dry_run="client").dry_run_query == ()

@@ -141,13 +141,17 @@ class ApplyOptions(msgspec.Struct, frozen=True, kw_only=True):
         default = SERVER_SIDE_MANAGER if self.server_side else CLIENT_SIDE_MANAGER
         return self.field_manager or default
 
+    @property
+    def dry_run_query(self) -> tuple[tuple[str, str], ...]:
+        """The query of a request that writes nothing, where that is wanted."""
+        return (("dryRun", "All"),) if self.dry_run == "server" else ()
+
     def query(
         self, *, field_validation: bool, manager: str = ""
     ) -> tuple[tuple[str, str], ...]:
         """Return the query of a write."""
         # The parameters in the order of their names, as Go encodes them.
-        dry_run = (("dryRun", "All"),) if self.dry_run == "server" else ()
-        query = (*dry_run, ("fieldManager", manager or self.manager))
+        query = (*self.dry_run_query, ("fieldManager", manager or self.manager))
         if not field_validation:
             return query
         return (*query, ("fieldValidation", self.validate.capitalize()))
