@@ -29,15 +29,19 @@ CHECKS: Final[Checks] = {
 # The rules that judge a value that is absent; the others find nothing wrong with it.
 JUDGE_ABSENT: Final = frozenset(
     {
-        *("any-of", "api-group", "cluster-ips", "expression-values", "ingress-path"),
-        *(
-            "missing",
-            "operator",
-            "pem",
-            "required",
-            "required-any",
-            "required-capacity",
-        ),
-        *("required-quantity", "selects", "wrong"),
+        "any-of",
+        "api-group",
+        "cluster-ips",
+        "expression-values",
+        "ingress-path",
+        "missing",
+        "operator",
+        "pem",
+        "required",
+        "required-any",
+        "required-capacity",
+        "required-quantity",
+        "selects",
+        "wrong",
     }
 )
