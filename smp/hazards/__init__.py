@@ -6,9 +6,9 @@ stable ``code``; the table of all of them is in _hazard.py.
 
 The modules: _hazard.py (codes, sentences, sources), _pairs.py (fields that a server
 takes for one another), _objects.py (what one object has), _last_applied.py (the
-last-applied configuration), _leaves.py and _changes.py (what an apply takes away or
-leaves behind), _find.py (all of it), _custom_resources.py (the same for kinds that are
-merged by list types), _repair.py (inputs without hazards).
+last-applied configuration), _changes.py (what an apply takes away or leaves behind),
+_find.py (all of it), _custom_resources.py (the same for kinds that are merged by list
+types), _repair.py (inputs without hazards).
 """
 
 from __future__ import annotations
