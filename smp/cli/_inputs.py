@@ -43,6 +43,7 @@ COMPILED: Final = b"\x78\xda"
 
 _SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 NOT_AN_OBJECT: Final = "not a Kubernetes object: no apiVersion, no kind"
+_WHAT_AN_OBJECT_HAS: Final = "an object has apiVersion and kind"
 FOR_ANOTHER_TOOL: Final = "not an object of a cluster: another tool reads it"
 
 # Go: sigs.k8s.io/kustomize/api, konfig.RecognizedKustomizationFileNames.
@@ -377,7 +378,7 @@ class Inputs:
                 "no document found", code="empty-document", source=name_of(path)
             )
         charts = [reason for reason in reasons if reason.endswith(RENDER_FIRST)]
-        raise without_object(path, *sorted(charts)[:1])
+        raise without_object(path, min(charts, default=_WHAT_AN_OBJECT_HAS))
 
     def load(self, entry: Entry) -> Object:
         """Parse an entry as an object. Raises Failure."""
@@ -703,9 +704,7 @@ def unreadable(
     return failure(text, code="unreadable", source=name_of(path))
 
 
-def without_object(
-    path: str, hint: str = "an object has apiVersion and kind"
-) -> DocumentError:
+def without_object(path: str, hint: str = _WHAT_AN_OBJECT_HAS) -> DocumentError:
     """Make the error of a path without any object."""
     text = "no Kubernetes object found"
     return DocumentError(text, code="no-objects", source=name_of(path), hint=hint)
