@@ -7,6 +7,7 @@ update shares with the old object is not judged again.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from smp._storage.protobuf import is_32_bit
@@ -73,6 +74,7 @@ def conform(
 class ConformanceRule(Rule):
     """Collects the paths of ``unknown`` fields, and ``misfits``.
 
+    Fields ``in_misfits`` are unknown to a server that prunes by a schema alone.
     Without ``prunes`` unknown fields and nulls stay; with ``keeps_nulls`` only nulls
     do. With ``null_elements`` lists may have them. Paths have the index of
     an element, as those of a Go decoder.
@@ -83,6 +85,7 @@ class ConformanceRule(Rule):
     ) -> None:
         self.unknown_fields: list[Path] = []
         self.misfits: list[Misfit] = []
+        self.in_misfits: list[Path] = []
         self._prunes = prunes
         self._keeps_nulls = keeps_nulls
         self._null_elements = null_elements
@@ -136,7 +139,18 @@ class ConformanceRule(Rule):
         if actual in ("integer", "number"):
             # Go: json.UnmarshalTypeError, Value: "number 1.5"
             actual = f"number {printed(value)}"[:40]
-        self.misfits.append(Misfit.of(place.path / step, actual, expected, json_type))
+        path = place.path / step
+        self.misfits.append(Misfit.of(path, actual, expected, json_type))
+        self.in_misfits += _find_fields(value, path)
+
+
+def _find_fields(value: JSON, path: Path) -> Iterator[Path]:
+    """Yield the fields of an object, or of those in a list."""
+    if isinstance(value, dict):
+        yield from [path / name for name in value]
+    elif isinstance(value, list):
+        for index, element in enumerate(value):
+            yield from _find_fields(element, path / index)
 
 
 def is_read_leniently(place: Place) -> bool:

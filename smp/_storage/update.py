@@ -451,7 +451,11 @@ def decode_object(
     problem = ""
     if typed and not rule.misfits:
         problem = find_decoding_problem(obj, schema, old)
-    return Decoded(obj, tuple(rule.unknown_fields), tuple(rule.misfits), problem)
+    unknown = rule.unknown_fields
+    if custom:
+        # Go: structural pruning, PruneWithOptions, which looks at no types.
+        unknown = sorted([*unknown, *rule.in_misfits], key=lambda path: path.decoded)
+    return Decoded(obj, tuple(unknown), tuple(rule.misfits), problem)
 
 
 def default_request(

@@ -114,10 +114,11 @@ class StructuralValidator:
         old: JSONObject | None,
         subresources: Mapping[str, Any],
         subresource: str,
+        of_metadata: tuple[Violation, ...],
     ) -> Iterator[Violation]:
         """Yield what is refused of an object that is pruned and has its defaults."""
         former: JSON | Absent = ABSENT if old is None else old
-        is_blocked = False
+        is_blocked = any(violation.reason in _BLOCKING for violation in of_metadata)
         for violation in self._structural(obj, former, subresources, subresource):
             is_blocked = is_blocked or violation.reason in _BLOCKING
             yield violation
@@ -273,15 +274,19 @@ def find_prepared_violations(
     subresources: Mapping[str, Any],
     *,
     subresource: str = "",
+    of_metadata: tuple[Violation, ...] = (),
 ) -> tuple[Violation, ...]:
     """Return the same for objects that are pruned and have their defaults.
 
-    Raises DepthError.
+    Rules are not evaluated where something is missing, in the metadata as well, of
+    which the violations are given. Raises DepthError.
     """
     found: list[Violation] = []
     length = 0
     validator = validator_of(structural)
-    for violation in validator.violations(obj, old, subresources, subresource):
+    for violation in validator.violations(
+        obj, old, subresources, subresource, of_metadata
+    ):
         found.append(violation)
         # A message may print a large value or a long enum: a few of these are enough.
         length += len(violation.message)

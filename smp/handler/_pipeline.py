@@ -152,9 +152,7 @@ def _set_kind(obj: JSONObject, schema: Schema) -> JSONObject:
     return {**obj, "apiVersion": schema.api_version, "kind": schema.kind}
 
 
-def _require_types(
-    found: Decoded, old: JSONObject | None, request: ObjectRequest, *, is_patched: bool
-) -> None:
+def _require_types(found: Decoded, request: ObjectRequest, *, is_patched: bool) -> None:
     """Raise for what a decoder fails at with every field validation."""
     if found.misfits:
         misfits = found.misfits[:MAX_REPORTED]
@@ -162,7 +160,6 @@ def _require_types(
         if request.schema.structural is None or decoding:
             options = request.options
             raise _wrong_types(misfits, found.object, options, is_patched=is_patched)
-        _check_definition(found.object, old, request)
     if found.problem:
         if is_patched:
             raise undecodable(found.problem)
@@ -200,7 +197,7 @@ def _decode(draft: Draft, request: ObjectRequest, warnings: list[str]) -> JSONOb
         prunes=options.prune,
     )
     new = found.object
-    _require_types(found, old, request, is_patched=is_patched)
+    _require_types(found, request, is_patched=is_patched)
     faults = [*draft.faults]
     unknown_fields = found.unknown_fields[:MAX_REPORTED]
     faults += [f'unknown field "{path.decoded}"' for path in unknown_fields]
@@ -209,6 +206,8 @@ def _decode(draft: Draft, request: ObjectRequest, warnings: list[str]) -> JSONOb
         raise _strict_decoding(faults, draft, new, is_patched=is_patched)
     if options.field_validation == "Warn":
         warnings.extend(faults)
+    if found.misfits:
+        _check_definition(new, old, request)
     if old is None:
         return new
     return add_server_metadata(
@@ -223,15 +222,15 @@ def _decode(draft: Draft, request: ObjectRequest, warnings: list[str]) -> JSONOb
 def _check_definition(
     new: JSONObject, old: JSONObject | None, request: ObjectRequest
 ) -> None:
-    """Raise InvalidError for what the definition of a custom resource refuses.
+    """Raise InvalidError for what is refused of a custom resource.
 
     Values of a wrong type are decoded: its schema judges them, with all else.
     """
-    subresource = request.options.subresource
-    found = custom_resources.validate(new, request.schema, old, subresource=subresource)
+    schema, subresource = request.schema, request.options.subresource
+    found = custom_resources.validate(new, schema, old, subresource=subresource)
     refused = [violation for violation in found if not violation.warning]
     if refused:
-        raise InvalidError(refused)
+        raise InvalidError([*find_violations(old, new, schema), *refused])
 
 
 def _identify(

@@ -157,10 +157,12 @@ def prune_value(value: JSON, schema: JSON, *, drops_nulls: bool = False) -> JSON
         return _prune_object(
             value, schema, is_resource=is_resource, drops_nulls=drops_nulls
         )
-    if isinstance(value, list) and isinstance(schema.get("items"), dict):
+    if isinstance(value, list):
+        preserves = schema.get("x-kubernetes-preserve-unknown-fields") is True
+        # Of a list that is none by its schema, nothing in the elements is known.
+        items = schema.get("items", None if preserves else {})
         elements = [
-            prune_value(element, schema["items"], drops_nulls=drops_nulls)
-            for element in value
+            prune_value(element, items, drops_nulls=drops_nulls) for element in value
         ]
         for before, after in zip(value, elements, strict=True):
             if after is not before:

@@ -6,6 +6,7 @@ Most expected values are what Kubernetes answers (tests.record.crds).
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any, Final
 
@@ -23,6 +24,7 @@ from smp.server.objects.crds import Definition
 from tests.record.crds import answers, definitions, schemas, thing
 from tests.support.reference import as_go_prints
 from tests.support.rows import each_row
+from tests.support.server_app import Served, serving
 from tests.support.server_definitions import (
     CRON_TABS,
     cron_tab,
@@ -490,3 +492,68 @@ def test_the_metadata_of_a_custom_resource_is_judged(
     assert outcome.status["message"] == (
         f'CronTab.stable.example.com "mine" is invalid: metadata.{answer}'
     )
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Served]:
+    with serving() as running:
+        crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+        running.post(crds, CRON_TABS)
+        yield running
+
+
+def ask(
+    server: Served, metadata: JSONObject, spec: JSONObject, validation: str = "Ignore"
+) -> Any:
+    """Create a CronTab, and return the Status that refuses it."""
+    kind = {"apiVersion": "stable.example.com/v1", "kind": "CronTab"}
+    path = "/apis/stable.example.com/v1/namespaces/default/crontabs"
+    query = f"?dryRun=All&fieldValidation={validation}"
+    return server.call(
+        "POST", path + query, {**kind, "metadata": metadata, "spec": spec}
+    ).json()
+
+
+# What kube-apiserver 1.36.3 answers.
+@pytest.mark.parametrize(
+    ("metadata", "spec", "fields"),
+    [
+        (
+            {"name": "A b", "labels": {"x": "a b"}},
+            {"replicas": 99},
+            ["metadata.name", "metadata.labels", "spec.replicas"],
+        ),
+        (
+            {"name": "A b", "labels": {"x": "a b"}},
+            {"image": 5, "replicas": 99},
+            ["metadata.name", "metadata.labels", "spec.image", "spec.replicas"],
+        ),
+        ({}, {"replicas": 99}, ["metadata.name", "spec.replicas"]),
+        ({"name": "a"}, {"tags": [[{"b": 1}]]}, ["spec.tags[0]"]),
+    ],
+)
+def test_metadata_and_the_rest_are_refused_together(
+    server: Served, metadata: JSONObject, spec: JSONObject, fields: list[str]
+) -> None:
+    causes = ask(server, metadata, spec)["details"]["causes"]
+    assert [cause["field"] for cause in causes] == fields
+
+
+@pytest.mark.parametrize(
+    ("spec", "unknown"),
+    [
+        ({"image": {"b": 1, "a": 2}}, ["spec.image.a", "spec.image.b"]),
+        ({"tags": {"b": 1}}, ["spec.tags.b"]),
+        (
+            {"tags": [[{"b": 1}]], "zz": 1, "aa": 2},
+            ["spec.aa", "spec.tags[0][0].b", "spec.zz"],
+        ),
+    ],
+)
+def test_fields_in_values_of_a_wrong_type_are_unknown(
+    server: Served, spec: JSONObject, unknown: list[str]
+) -> None:
+    answer = ask(server, {"name": "a"}, spec, "Strict")
+    listed = ", ".join([f'unknown field "{path}"' for path in unknown])
+    assert answer["code"] == 400
+    assert answer["message"].endswith(f"strict decoding error: {listed}")

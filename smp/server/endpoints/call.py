@@ -172,6 +172,8 @@ def _options(settings: Settings, kind: Kind, subresource: str, manager: str) -> 
         prepare=partial(_prepare, resource, subresource),
         manager=manager,
         subresource=subresource,
+        # The metadata of a custom resource is judged with the rest of it.
+        validation=defined is None,
         # Others write what an update of the object may not.
         immutable_fields=subresource in ("", "status"),
         serving=Serving(

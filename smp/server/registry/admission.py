@@ -15,7 +15,7 @@ import msgspec
 from smp._storage.daemon_sets import DAEMON_SETS, count_templates
 from smp._storage.events import find_event_violations
 from smp._storage.typed_storage import convert
-from smp._storage.update import put_at_rest
+from smp._storage.update import find_violations, put_at_rest
 from smp._storage.warnings import warnings_of
 from smp._storage.workloads import add_tolerations
 from smp._values.api_objects import metadata_of, set_metadata
@@ -31,7 +31,6 @@ from smp.server.errors import raise_invalid
 from smp.server.objects import crds, metadata
 from smp.server.registry.kinds import Kind
 from smp.server.registry.target import CRDS, NAMESPACES
-from smp.validation import judge_names
 
 _ADMISSION: Final = "admissionregistration.k8s.io"
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
@@ -155,20 +154,24 @@ def _at_rest(obj: JSONObject, kind: Kind, old: JSONObject | None = None) -> JSON
 def _check_custom(
     old: JSONObject | None, obj: JSONObject, kind: Kind, subresource: str = ""
 ) -> None:
-    """Validate a custom resource by its name and schema. Raises InvalidError."""
+    """Validate the metadata and the rest of a custom resource. Raises InvalidError.
+
+    Go: apiextensions-apiserver, pkg/registry/customresource/validator.go.
+    """
     defined = kind.defined
-    if defined is None:
+    if defined is None or kind.schema is None:
         return
+    of_metadata = find_violations(old, obj, kind.schema)
     found = find_prepared_violations(
-        obj, old, defined.schema, defined.subresources, subresource=subresource
+        obj,
+        old,
+        defined.schema,
+        defined.subresources,
+        subresource=subresource,
+        of_metadata=of_metadata,
     )
     refused = [violation for violation in found if not violation.warning]
-    if old is None:
-        # Go: rest.BeforeCreate; an update keeps the name.
-        resource = kind.resource
-        names = judge_names(metadata_of(obj), resource.group, resource.kind)
-        refused = [*names, *refused]
-    raise_invalid(refused)
+    raise_invalid([*of_metadata, *refused])
 
 
 def _add_server_state(
