@@ -113,7 +113,8 @@ class ConformanceRule(Rule):
             return
         if value is None and self._null_elements:
             return
-        if isinstance(value, float) and isinstance(step, str):
+        if type_name(value) in ("integer", "number") and isinstance(step, str):
+            # Go: resource.Quantity reads the text of a number, however large.
             field = place.node.type.field(step)
             if field is not None and field.reference.endswith(_QUANTITY):
                 return

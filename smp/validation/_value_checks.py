@@ -239,7 +239,7 @@ def api_group(judged: Judged) -> None:
     text = as_text(judged.value)
     problem = api_version(text)
     # The version alone is that of the core group.
-    if not problem and "/" not in text:
+    if not problem and not text.rpartition("/")[0]:
         problem = judged.row.message
     if problem:
         judged.invalid(text, problem)
