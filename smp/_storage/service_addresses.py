@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
+from types import NoneType
 from typing import Final, TypeAlias
 
 from smp._values.fields import objects_in, strings_in
@@ -47,6 +48,9 @@ def keep_allocated(old: JSONObject, new: JSONObject) -> JSONObject:
 
     What goes with the type is dropped later. Go: patchAllocatedValues.
     """
+    # A server does not read a spec that is no object; nothing is put in its place.
+    if not isinstance(new.get("spec"), (dict, NoneType)):
+        return new
     before, spec = as_object(old.get("spec")), as_object(new.get("spec"))
     # A name of DNS has no address, and none has been allocated for it.
     if not before or "ExternalName" in (spec.get("type"), before.get("type")):

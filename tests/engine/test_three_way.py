@@ -593,3 +593,12 @@ def test_an_apply_leaves_the_finalizers_of_a_namespace() -> None:
     result = smp.three_way_apply(None, manifest, live, schema, defaults=True)
     assert result.object["spec"] == live["spec"]
     assert [*map(str, result.unmet)] == ["spec.finalizers"]
+
+
+def test_what_was_allocated_takes_the_place_of_no_wrong_spec() -> None:
+    schema = smp.kubernetes().schema("v1", "Service")
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}}
+    live = {**service, "spec": {"type": "ClusterIP", "clusterIP": "10.0.0.1"}}
+    for spec in ([1], "a", 1):
+        result = smp.three_way_apply(None, {**service, "spec": spec}, live, schema)
+        assert (result.object["spec"], result.unmet) == (spec, ())
