@@ -85,6 +85,7 @@ MODULES = (
     "smp/unions/_normalize.py",
     "smp/unions/_validate.py",
     "smp/_storage/semantic_equality.py",
+    "smp/_storage/service_addresses.py",
     "smp/_storage/update_rules.py",
     "smp/_storage/update.py",
     "smp/_storage/immutable.py",

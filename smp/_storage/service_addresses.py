@@ -2,6 +2,8 @@
 
 Go: pkg/registry/core/service/storage (alloc.go, storage.go) and pkg/registry/core/
 service/strategy.go. The network of the server has IPv4 addresses only.
+
+This module is compiled with mypyc (hatch_build.py).
 """
 
 from __future__ import annotations
@@ -75,17 +77,27 @@ def _keep_node_ports(before: JSONObject, spec: JSONObject) -> list[JSON] | None:
 
     A node port stays with the port and the protocol that it was allocated for.
     """
-    if any(each.get("type") not in _NODE_PORT_TYPES for each in (spec, before)):
+    if spec.get("ports") is before.get("ports"):
         return None
-    former = {_identity(port): port for port in objects_in(before.get("ports"))}
+    if not (_opens_node_ports(spec) and _opens_node_ports(before)):
+        return None
+    former: dict[tuple[JSON, JSON], JSON] = {}
+    for port in objects_in(before.get("ports")):
+        if node := port.get("nodePort"):
+            former[_identity(port)] = node
+    if not former:
+        return None
     ports: list[JSON] = []
     is_changed = False
     for port in objects_in(spec.get("ports")):
-        node = former.get(_identity(port), {}).get("nodePort")
-        is_left_out = bool(node) and not port.get("nodePort")
-        is_changed = is_changed or is_left_out
-        ports.append(_with(port, node) if is_left_out else port)
+        node = None if port.get("nodePort") else former.get(_identity(port))
+        is_changed = is_changed or bool(node)
+        ports.append(_with(port, node) if node else port)
     return ports if is_changed else None
+
+
+def _opens_node_ports(spec: JSONObject) -> bool:
+    return spec.get("type") in _NODE_PORT_TYPES
 
 
 def _identity(port: JSONObject) -> tuple[JSON, JSON]:
@@ -192,7 +204,7 @@ def allocate(obj: JSONObject, address_of: Pick, port_of: Pick) -> JSONObject:
     if not spec.get("ipFamilyPolicy"):
         policy = "RequireDualStack" if is_selectorless else "SingleStack"
         spec["ipFamilyPolicy"] = policy
-    is_open = spec.get("type") in _NODE_PORT_TYPES
+    is_open = _opens_node_ports(spec)
     if is_open and spec.get("allocateLoadBalancerNodePorts") is not False:
         # One number for all protocols of a port.
         numbers: dict[JSON, JSON] = {}
