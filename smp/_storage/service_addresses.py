@@ -14,7 +14,7 @@ from types import NoneType
 from typing import Final, TypeAlias
 
 from smp._values.fields import objects_in, strings_in
-from smp._values.values import JSON, JSONObject, as_object, as_text
+from smp._values.values import JSON, JSONObject, as_list, as_object, as_text
 from smp.paths import Path
 from smp.violations import Violation, invalid, require
 
@@ -81,19 +81,20 @@ def _keep_node_ports(before: JSONObject, spec: JSONObject) -> list[JSON] | None:
         return None
     if not (_opens_node_ports(spec) and _opens_node_ports(before)):
         return None
+    ports = objects_in(spec.get("ports"))
+    # A server does not read a list with anything else in it.
+    is_read = len(ports) == len(as_list(spec.get("ports")))
+    if not is_read or all(port.get("nodePort") for port in ports):
+        return None
     former: dict[tuple[JSON, JSON], JSON] = {}
     for port in objects_in(before.get("ports")):
         if node := port.get("nodePort"):
             former[_identity(port)] = node
-    if not former:
-        return None
-    ports: list[JSON] = []
-    is_changed = False
-    for port in objects_in(spec.get("ports")):
+    kept: list[JSON] = []
+    for port in ports:
         node = None if port.get("nodePort") else former.get(_identity(port))
-        is_changed = is_changed or bool(node)
-        ports.append(_with(port, node) if node else port)
-    return ports if is_changed else None
+        kept.append(_with(port, node) if node else port)
+    return kept if former else None
 
 
 def _opens_node_ports(spec: JSONObject) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ import smp
 from smp import _strategic as strategic
 from smp import merge_patch
 from smp._storage.typed_storage import stored
+from smp._storage.update import drop_by_strategy
 from smp._strategic import unknown_field_warnings
 from smp._values.last_applied import LAST_APPLIED
 from smp._values.values import JSON, JSONObject, as_object, same
@@ -602,3 +604,15 @@ def test_what_was_allocated_takes_the_place_of_no_wrong_spec() -> None:
     for spec in ([1], "a", 1):
         result = smp.three_way_apply(None, {**service, "spec": spec}, live, schema)
         assert (result.object["spec"], result.unmet) == (spec, ())
+
+
+@pytest.mark.parametrize("odd", ["x", None, [1], 5])
+def test_what_a_service_lists_besides_ports_is_not_lost(odd: Any) -> None:
+    """Node ports are kept where the ports are a list of objects alone."""
+    schema = smp.kubernetes().schema("v1", "Service")
+    port = {"port": 80, "protocol": "TCP"}
+    spec: Any = {"type": "NodePort", "ports": [port, odd]}
+    former = {"type": "NodePort", "ports": [{**port, "nodePort": 30080}]}
+    new = {"apiVersion": "v1", "kind": "Service", "spec": spec}
+    kept = drop_by_strategy(new, schema, {**new, "spec": former})
+    assert kept["spec"] == spec
