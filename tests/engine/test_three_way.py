@@ -610,9 +610,9 @@ def test_what_was_allocated_takes_the_place_of_no_wrong_spec() -> None:
 def test_what_a_service_lists_besides_ports_is_not_lost(odd: Any) -> None:
     """Node ports are kept where the ports are a list of objects alone."""
     schema = smp.kubernetes().schema("v1", "Service")
-    port = {"port": 80, "protocol": "TCP"}
-    spec: Any = {"type": "NodePort", "ports": [port, odd]}
-    former = {"type": "NodePort", "ports": [{**port, "nodePort": 30080}]}
-    new = {"apiVersion": "v1", "kind": "Service", "spec": spec}
+    port: JSONObject = {"port": 80, "protocol": "TCP"}
+    spec: JSON = {"type": "NodePort", "ports": [port, odd]}
+    former: JSON = {"type": "NodePort", "ports": [{**port, "nodePort": 30080}]}
+    new: JSONObject = {"apiVersion": "v1", "kind": "Service", "spec": spec}
     kept = drop_by_strategy(new, schema, {**new, "spec": former})
-    assert kept["spec"] == spec
+    assert same(kept["spec"], spec)
