@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -210,7 +210,9 @@ class Schemas:
         for path in settings.openapi:
             catalog = catalog.merged(_from_openapi(inputs, path, sources))
         self._definitions = Definitions()
-        self.with_defaults = self._definitions.with_defaults
+        self.with_defaults: Callable[[JSONObject], JSONObject] = (
+            self._definitions.with_defaults
+        )
         documents: list[Document] = []
         for path in settings.crd:
             data = inputs.compiled(path)

@@ -49,7 +49,7 @@ class Selection:
         self._inputs = inputs
         self._namespace = settings.namespace
         # Tells whether the labels of an object are selected.
-        self.has_labels = select_by(settings.selector)
+        self.has_labels: Callable[[JSONObject], bool] = select_by(settings.selector)
         self._selects_by_name = settings.selects_by_name
         self._kinds: set[GroupKind] | None = None
         self._cluster_wide: set[GroupKind] = set()
