@@ -196,6 +196,8 @@ class Schemas:
     more of them than what an engine needs.
     """
 
+    with_defaults: Callable[[JSONObject], JSONObject]
+
     def __init__(
         self,
         settings: CommandSettings,
@@ -210,9 +212,7 @@ class Schemas:
         for path in settings.openapi:
             catalog = catalog.merged(_from_openapi(inputs, path, sources))
         self._definitions = Definitions()
-        self.with_defaults: Callable[[JSONObject], JSONObject] = (
-            self._definitions.with_defaults
-        )
+        self.with_defaults = self._definitions.with_defaults
         documents: list[Document] = []
         for path in settings.crd:
             data = inputs.compiled(path)

@@ -231,7 +231,6 @@ class RecordReader:
             document = Document(None, chunk.source, chunk.line)
             self._set_aside(document, NOT_AN_OBJECT, cluster)
         number = 0
-        # kubectl replaces a list of objects by its items.
         for document in documents:
             # An event of a watch is no object.
             members = as_object(document.value)
@@ -253,7 +252,10 @@ class RecordReader:
                 number += 1
 
     def _items_of(self, document: Document, cluster: str) -> Iterator[JSON]:
-        """Yield the objects of lists, also of lists in a list; others as they are."""
+        """Yield the objects of lists, also of lists in a list; others as they are.
+
+        kubectl replaces a list of objects by its items.
+        """
         remaining = [document.value]
         while remaining:
             value = remaining.pop()
