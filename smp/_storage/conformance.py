@@ -74,7 +74,7 @@ def conform(
 class ConformanceRule(Rule):
     """Collects the paths of ``unknown`` fields, and ``misfits``.
 
-    Fields ``in_misfits`` are unknown to a server that prunes by a schema alone.
+    ``misfit_values`` are the values of these with their paths.
     Without ``prunes`` unknown fields and nulls stay; with ``keeps_nulls`` only nulls
     do. With ``null_elements`` lists may have them. Paths have the index of
     an element, as those of a Go decoder.
@@ -85,7 +85,7 @@ class ConformanceRule(Rule):
     ) -> None:
         self.unknown_fields: list[Path] = []
         self.misfits: list[Misfit] = []
-        self.in_misfits: list[Path] = []
+        self.misfit_values: list[tuple[Path, JSON]] = []
         self._prunes = prunes
         self._keeps_nulls = keeps_nulls
         self._null_elements = null_elements
@@ -142,16 +142,16 @@ class ConformanceRule(Rule):
             actual = f"number {printed(value)}"[:40]
         path = place.path / step
         self.misfits.append(Misfit.of(path, actual, expected, json_type))
-        self.in_misfits += _find_fields(value, path)
+        self.misfit_values.append((path, value))
 
 
-def _find_fields(value: JSON, path: Path) -> Iterator[Path]:
+def find_fields(value: JSON, path: Path) -> Iterator[Path]:
     """Yield the fields of an object, or of those in a list."""
     if isinstance(value, dict):
         yield from [path / name for name in value]
     elif isinstance(value, list):
         for index, element in enumerate(value):
-            yield from _find_fields(element, path / index)
+            yield from find_fields(element, path / index)
 
 
 def is_read_leniently(place: Place) -> bool:

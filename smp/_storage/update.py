@@ -31,7 +31,7 @@ from typing import Final
 import msgspec
 
 from smp import custom_resources
-from smp._storage.conformance import ConformanceRule, conform
+from smp._storage.conformance import ConformanceRule, conform, find_fields
 from smp._storage.defaults import with_defaults
 from smp._storage.enums import ENUM_INTEREST, EnumRule
 from smp._storage.immutable import find_changed_immutable_fields
@@ -454,7 +454,9 @@ def decode_object(
     unknown = rule.unknown_fields
     if custom:
         # Go: structural pruning, PruneWithOptions, which looks at no types.
-        unknown = sorted([*unknown, *rule.in_misfits], key=lambda path: path.decoded)
+        for path, value in rule.misfit_values:
+            unknown += find_fields(value, path)
+        unknown = sorted(unknown, key=lambda path: path.decoded)
     return Decoded(obj, tuple(unknown), tuple(rule.misfits), problem)
 
 

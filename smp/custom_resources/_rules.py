@@ -59,6 +59,9 @@ _FEW_STEPS: Final = 2_000
 _TOO_MANY_STEPS: Final = "the rules of the object may take too many steps"
 _LONG_RULE: Final = "it may take too many steps"
 _NAMED: Final = frozenset({"object", "array"})
+# Characters of rules that are evaluated together: each schema has the text of those in
+# it. It takes some 0.1 s to compile so many.
+_LONGEST_CONDITION: Final = 50_000
 _UNDECIDED: Final = (expressions.BudgetError, expressions.ExpressionError)
 
 
@@ -123,6 +126,8 @@ class RuleNode:
                 self.is_joinable &= inner.is_joinable and place != ""
                 texts.append(place.format(inner.condition))
         self.condition: str = f"({' && '.join(texts)})"
+        if len(self.condition) > _LONGEST_CONDITION:
+            self.condition, self.is_joinable = "", False
         self._all_hold: expressions.Expression | None = None
         self._is_joined = False
 
