@@ -79,7 +79,6 @@ MODULES = (
     "smp/custom_resources/_invariants.py",
     "smp/custom_resources/_cel_values.py",
     "smp/custom_resources/_rules.py",
-    "smp/unions/_intent.py",
     "smp/unions/_situation.py",
     "smp/unions/_defaults.py",
     "smp/unions/_normalize.py",

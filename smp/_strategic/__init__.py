@@ -20,8 +20,11 @@ from smp._strategic._directives import (
     read_object,
 )
 from smp._strategic._operations import (
+    KUBECTL_PRECONDITIONS,
     ComputedPatch,
+    Precondition,
     apply_patch,
+    check_preconditions,
     compose_patches,
     compute_patch,
     drop_leftovers,
@@ -29,17 +32,12 @@ from smp._strategic._operations import (
     leftover_directives,
     three_way_patch,
     two_way_patch,
+    unchanged,
     unknown_field_warnings,
     unmet_paths,
 )
 from smp._strategic._ordering import elements_by_identity, identity_of
 from smp._strategic._patch_paths import leaf_paths
-from smp._strategic._preconditions import (
-    KUBECTL_PRECONDITIONS,
-    Precondition,
-    check_preconditions,
-    unchanged,
-)
 from smp._strategic._whole_lists import add_whole_lists
 from smp._strategic._whole_objects import add_whole_objects
 

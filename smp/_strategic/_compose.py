@@ -40,7 +40,12 @@ composition retains the keys that both patches retain, and those that the second
 from __future__ import annotations
 
 from smp._strategic._apply import apply_object
-from smp._strategic._compose_lists import apply_part, compose_lists, drop_deleted
+from smp._strategic._compose_lists import (
+    FieldPatch,
+    apply_part,
+    compose_lists,
+    drop_deleted,
+)
 from smp._strategic._directives import (
     MARKER,
     REPLACE,
@@ -52,7 +57,6 @@ from smp._strategic._directives import (
     read_object,
     retain_keys,
 )
-from smp._strategic._field_patch import FieldPatch
 from smp._values.values import ABSENT, JSON, Absent, JSONObject, same
 from smp.errors import CompositionError, SmpError
 from smp.schema.model import Field, Type, unknown_field

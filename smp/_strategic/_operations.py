@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -14,7 +14,6 @@ from smp._strategic._diff import Diff, Known
 from smp._strategic._directives import check_retained
 from smp._strategic._leftovers import Leftovers
 from smp._strategic._patch_paths import leaf_paths, unknown_paths
-from smp._strategic._preconditions import Precondition, check_preconditions
 from smp._values.last_applied import INPUTS, ApplyInputs
 from smp._values.plain import as_plain_object, over_json, require_object
 from smp._values.stack import require_stack
@@ -36,10 +35,49 @@ from smp.errors import (
     ConflictError,
     ObjectError,
     PatchError,
+    PreconditionError,
     bounded,
 )
 from smp.paths import Element, Path
 from smp.schema.model import Schema
+
+Precondition: TypeAlias = Callable[[JSONObject], bool]
+
+
+def unchanged(*path: str) -> Precondition:
+    """Make the precondition that a patch leaves the field at a path of names alone.
+
+    Its docstring, such as ``metadata.name must not change``, becomes the message of
+    the PreconditionError.
+    """
+
+    def holds(patch: JSONObject) -> bool:
+        value: JSON | Absent = patch
+        for name in path:
+            value = value.get(name, ABSENT) if isinstance(value, dict) else ABSENT
+        return value is ABSENT
+
+    holds.__doc__ = f"{'.'.join(path)} must not change"
+    return holds
+
+
+# The three that kubectl apply passes to CreateThreeWayMergePatch.
+KUBECTL_PRECONDITIONS: Final = (
+    unchanged("apiVersion"),
+    unchanged("kind"),
+    unchanged("metadata", "name"),
+)
+
+
+def check_preconditions(
+    patch: JSONObject, preconditions: Iterable[Precondition]
+) -> None:
+    """Raise PreconditionError for the first precondition that the patch breaks."""
+    for holds in preconditions:
+        if not holds(patch):
+            message = getattr(holds, "__doc__", None)
+            raise PreconditionError(message or "precondition failed for the patch")
+
 
 # The elements of lists by the identity of the list, the merge key and its value.
 ElementsByKey: TypeAlias = "dict[tuple[int, str], dict[ScalarKey, JSON | Absent]]"

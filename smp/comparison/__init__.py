@@ -9,9 +9,8 @@ A comparison decides a verdict. No patch is ever computed from what a normalizer
 for equal.
 
 The modules: _compare.py and _walk.py (theory of operation), _meanings.py (which
-normalizer a type asks for), _reach.py (what rules say about a place), _comparison.py
-(what is found), _rules_file.py (rules from YAML; rules.schema.json is the JSON Schema
-of such a file).
+normalizer a type asks for), _comparison.py (what is found), _rules_file.py (rules from
+YAML; rules.schema.json is the JSON Schema of such a file).
 """
 
 from __future__ import annotations

@@ -19,8 +19,7 @@ from smp.comparison._comparison import (
     Comparison,
 )
 from smp.comparison._meanings import TypeNormalizer
-from smp.comparison._reach import reach_of
-from smp.comparison._rules import Rules
+from smp.comparison._rules import Rules, reach_of
 from smp.comparison._walk import (
     NAMESPACE_RULE,
     ROLES,

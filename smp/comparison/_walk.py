@@ -49,8 +49,7 @@ from smp.comparison._comparison import (
 )
 from smp.comparison._meanings import TypeNormalizer
 from smp.comparison._normalizers import REASONS, key_of_value
-from smp.comparison._reach import Reach
-from smp.comparison._rules import Rule
+from smp.comparison._rules import Reach, Rule
 from smp.paths import Path
 from smp.schema.model import ListType, Schema, Type
 from smp.schema.sides import Pairing, Roles, Sides

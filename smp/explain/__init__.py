@@ -27,8 +27,8 @@ from smp.explain._causes import (
 )
 from smp.explain._codes import codes_at as codes_at
 from smp.explain._explain import explain_apply
-from smp.explain._side_by_side import SideBySide
-from smp.explain._side_by_side import side_by_side as side_by_side
+from smp.explain._sides import SideBySide
+from smp.explain._sides import side_by_side as side_by_side
 
 __all__ = [
     "ABOUT_LISTS",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
 
-from smp._values.values import ABSENT, JSON, Absent, same
+import msgspec
+
+from smp._values.values import ABSENT, JSON, Absent, JSONObject, same
 from smp.paths import Element, KeyedElement, Path
 from smp.schema.list_types import by_list_types
-from smp.schema.model import Schema
+from smp.schema.model import Schema, Type
 from smp.schema.sides import (
     BASE,
     DEFAULT,
@@ -150,3 +152,59 @@ def keeps_order(sides: Sides) -> bool:
         if order != [key for key in result if key in kept]:
             return False
     return True
+
+
+_SIDES: Final = {
+    "live": LIVE,
+    "manifest": MANIFEST,
+    "last-applied": BASE,
+    "result": RESULT,
+}
+
+
+class SideBySide(msgspec.Struct, frozen=True):
+    """What several objects have at one path: values in the order of the objects.
+
+    ``is_open`` tells that the paths below follow; otherwise the values are whole.
+    """
+
+    path: Path
+    values: tuple[Any, ...]
+    is_open: bool
+    is_equal: bool
+
+
+def side_by_side(
+    objects: Mapping[str, JSONObject | None], type_: Type
+) -> Iterator[SideBySide]:
+    """Go along objects side by side, and yield what they have at each path.
+
+    ``objects`` are by the names last-applied, manifest, live and result; one that is
+    None takes no part. Elements of lists are found by their keys. What is equal in all
+    objects that have it is yielded as a whole.
+    """
+    numbers = [_SIDES[name] for name, obj in objects.items() if obj is not None]
+    values: list[JSON | Absent] = [ABSENT] * len(ROLES.order)
+    for name, obj in objects.items():
+        values[_SIDES[name]] = ABSENT if obj is None else obj
+    yield from _go_along(Sides(values, type_, ROLES), numbers)
+
+
+def _go_along(sides: Sides, numbers: list[int]) -> Iterator[SideBySide]:
+    values = tuple([sides.values[number] for number in numbers])
+    is_equal = all(same(value, values[0]) for value in values)
+    present = [value for value in values if not isinstance(value, Absent)]
+    # Where the others have nothing, there is one thing to say of the whole value.
+    is_one = all(same(value, present[0]) for value in present)
+    is_open = not is_one and (is_merge_object(sides) or is_merge_list(sides))
+    # The root has no path: its members are what is shown.
+    is_root = sides.parent is None
+    if not is_root:
+        yield SideBySide(sides.path, values, is_open, is_equal)
+    if is_open or is_root:
+        found = [*below(sides)]
+        if not is_merge_list(sides):
+            # Whatever the order of the keys.
+            found.sort(key=lambda each: each.path.order)
+        for each in found:
+            yield from _go_along(each, numbers)

@@ -7,18 +7,18 @@ stable ``code``; the table of all of them is in _hazard.py.
 The modules: _hazard.py (codes, sentences, sources), _pairs.py (fields that a server
 takes for one another), _objects.py (what one object has), _last_applied.py (the
 last-applied configuration), _changes.py (what an apply takes away or leaves behind),
-_find.py (all of it), _custom_resources.py (the same for kinds that are merged by list
-types), _repair.py (inputs without hazards).
+_find.py (all of it, also for kinds that are merged by list types), _repair.py (inputs
+without hazards).
 """
 
 from __future__ import annotations
 
 from smp._values.findings import Input, Severity
-from smp.hazards._custom_resources import (
-    custom_resource_hazards as custom_resource_hazards,
-)
 from smp.hazards._find import all_directive_hazards as all_directive_hazards
 from smp.hazards._find import change_hazards as change_hazards
+from smp.hazards._find import (
+    custom_resource_hazards as custom_resource_hazards,
+)
 from smp.hazards._find import input_hazards as input_hazards
 from smp.hazards._find import patch_hazards as patch_hazards
 from smp.hazards._hazard import HAZARDS, POLICIES, Hazard, HazardError, Policy

@@ -14,8 +14,8 @@ is between them and objects, as pure functions:
    the set of all that it has. ``removed`` and ``extracted`` (_items.py) go the same way
    with a set, and leave out, or keep, what is in it.
 4. ``owners``, ``owners_of``, ``extract`` and ``rename`` (_owners.py) read and write the
-   entries of managedFields. ``upgrade`` (_upgrade.py) hands over what a client-side
-   apply owns, ``migrate`` (_migrate.py) names it in another version.
+   entries of managedFields. ``upgrade`` (_migrate.py) hands over what a client-side
+   apply owns, ``migrate`` names it in another version.
 5. ``local_merge`` (_local_merge.py) is the merge of an apply without managed fields:
    the last-applied configuration says what the manager applied before.
 6. ``blame`` (_blame.py) has the owners of every value of an object.
@@ -50,7 +50,7 @@ from smp.managed_fields._field_set import FieldSet
 from smp.managed_fields._fields_below import fieldset_of
 from smp.managed_fields._items import extracted, removed
 from smp.managed_fields._local_merge import LocalMerge, changed_members, local_merge
-from smp.managed_fields._migrate import migrate, migrate_patch
+from smp.managed_fields._migrate import migrate, migrate_patch, upgrade, upgrade_patch
 from smp.managed_fields._owned_paths import OwnedPlace as OwnedPlace
 from smp.managed_fields._owned_paths import indexed_path, owned_path
 from smp.managed_fields._owned_paths import owned_root as owned_root
@@ -63,8 +63,7 @@ from smp.managed_fields._owners import (
     rename,
 )
 from smp.managed_fields._release import release
-from smp.managed_fields._remarks import Remark, Remedy
-from smp.managed_fields._requests import PatchRequest, apply_request
+from smp.managed_fields._remarks import PatchRequest, Remark, Remedy, apply_request
 from smp.managed_fields._reset_fields import reset_fields
 from smp.managed_fields._scale import (
     unconvertible_scale,
@@ -86,7 +85,6 @@ from smp.managed_fields._simulate import (
     simulate,
 )
 from smp.managed_fields._track import track, with_former_times
-from smp.managed_fields._upgrade import upgrade, upgrade_patch
 from smp.managed_fields._versions import SERVING, Serving
 from smp.managed_fields._ways_out import Escape, WayOut, give_up, ways_out
 

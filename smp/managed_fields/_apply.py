@@ -5,10 +5,10 @@ Go: merge.Updater.Apply, and managedFieldsUpdater around it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from smp._values.sharing import share_object
-from smp._values.values import JSONObject
+from smp._values.values import JSON, JSONObject, as_object, as_text
 from smp.managed_fields._compare import equal
 from smp.managed_fields._conflicts import ApplyConflictError
 from smp.managed_fields._elements import step_of
@@ -26,7 +26,9 @@ from smp.managed_fields._ownership import (
 )
 from smp.managed_fields._shapes import Shape, root_shape
 from smp.managed_fields._versions import Serving, convert_to_form
+from smp.paths import Path
 from smp.schema.model import Schema
+from smp.violations import Violation
 
 
 class ConfigurationMerge:
@@ -166,3 +168,36 @@ def _name_below(fields: FieldSet, shape: Shape | None) -> FieldSet:
             named.add(element)
         children[element] = _name_below(below, shape.of_path_element(element))
     return FieldSet(fields.members | named, children) or EMPTY
+
+
+def find_null_violations(
+    merged: JSON, structural: JSONObject, path: Path
+) -> Iterator[Violation]:
+    """Yield what a server refuses of the nulls in a merged custom resource.
+
+    The merge makes null what an apply empties, whoever has it empty (Go:
+    typed.RemoveItems), and takes a null of the configuration. Other requests are
+    decoded afterwards, which drops nulls; what an apply has merged is not, so that the
+    validation of the definition refuses each where it is not nullable. ``structural``
+    is the schema of the definition at its place.
+    """
+    if isinstance(merged, dict):
+        properties = as_object(structural.get("properties"))
+        others = structural.get("additionalProperties")
+        for name, value in merged.items():
+            below = as_object(properties.get(name, others))
+            yield from find_null_violations(value, below, path / name)
+    elif isinstance(merged, list):
+        items = as_object(structural.get("items"))
+        for index, element in enumerate(merged):
+            yield from find_null_violations(element, items, path / index)
+    elif merged is None and "type" in structural:
+        # A null is what has no type, and a default takes the place of one.
+        if structural.get("nullable") is True or "default" in structural:
+            return
+        # Go: kube-openapi, validation/errors.InvalidType.
+        message = (
+            f'Invalid value: "null": {path.by_index} in body must be of type'
+            f' {as_text(structural["type"])}: "null"'
+        )
+        yield Violation("wrong-type", path, "FieldValueTypeInvalid", message)

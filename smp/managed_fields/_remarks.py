@@ -33,16 +33,40 @@ from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._fields_below import fieldset_of
 from smp.managed_fields._items import drop_emptied, removed
 from smp.managed_fields._owners import extract, owners
-from smp.managed_fields._requests import (
-    JSON_PATCH_TYPE,
-    MERGE_PATCH_TYPE,
-    PatchRequest,
-    apply_request,
-)
 from smp.managed_fields._track import track
 from smp.paths import KeyedElement, Path
 from smp.schema.model import Schema
 from smp.validation import violations_of
+
+APPLY_PATCH_TYPE: Final = "application/apply-patch+yaml"
+JSON_PATCH_TYPE: Final = "application/json-patch+json"
+MERGE_PATCH_TYPE: Final = "application/merge-patch+json"
+
+
+class PatchRequest(msgspec.Struct, frozen=True):
+    """A request that patches an object: ``body`` is JSON of the ``media_type``.
+
+    ``path`` is that of the object on its server, ``query`` has pairs, in order.
+    """
+
+    method: str
+    path: str
+    query: tuple[tuple[str, str], ...]
+    media_type: str
+    body: Any
+
+    def __str__(self) -> str:
+        query = "&".join(f"{name}={value}" for name, value in self.query)
+        return f"{self.method} {self.path}?{query} ({self.media_type})"
+
+
+def apply_request(
+    path: str, configuration: dict[str, Any], manager: str, *, force: bool = False
+) -> PatchRequest:
+    """Return the request of a server-side apply."""
+    query = (("fieldManager", manager), ("force", "true" if force else "false"))
+    return PatchRequest("PATCH", path, query, APPLY_PATCH_TYPE, configuration)
+
 
 Means: TypeAlias = Literal["apply", "drop", "take", "patch"]
 # What a manager can do without another one.

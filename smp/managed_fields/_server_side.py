@@ -66,14 +66,13 @@ from smp._values.plain import (
 )
 from smp._values.values import ABSENT, JSONObject, as_object, as_text, same
 from smp.errors import ApplyWarning, ObjectError, SmpError, UnionError
-from smp.managed_fields._apply import ConfigurationMerge
+from smp.managed_fields._apply import ConfigurationMerge, find_null_violations
 from smp.managed_fields._compare import compare
 from smp.managed_fields._conflicts import ApplyConflictError, require_preconditions
 from smp.managed_fields._entries import APPLY, UPDATE, ManagedFields, Write, Writer
 from smp.managed_fields._field_set import FieldSet
 from smp.managed_fields._fields_below import fieldset_of
 from smp.managed_fields._go_text import kind_text
-from smp.managed_fields._nulls import find_null_violations
 from smp.managed_fields._owned_paths import owned_path
 from smp.managed_fields._remarks import (
     ALONE,

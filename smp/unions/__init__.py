@@ -8,7 +8,7 @@ nothing is cleared) and ``off``.
 
 from __future__ import annotations
 
-from smp.unions._normalize import NormalizationRule
+from smp.unions._normalize import Change, Normalization, NormalizationRule
 from smp.unions._normalize import raise_problems as raise_problems
 from smp.unions._operations import (
     CONTRADICTION_INTEREST,
@@ -23,7 +23,6 @@ from smp.unions._operations import contradictions as contradictions
 from smp.unions._operations import drop_unchosen_defaults as drop_unchosen_defaults
 from smp.unions._profiles import MANY, OFF, PROFILES, Rule
 from smp.unions._profiles import profile_named as profile_named
-from smp.unions._results import Change, Normalization
 from smp.unions._servers import stock_server_warnings as stock_server_warnings
 from smp.unions._validate import ContradictionRule, ValidationRule
 

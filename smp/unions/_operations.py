@@ -14,12 +14,12 @@ from smp.schema.plan import Interest, Interests, acts_on_unchanged, plan_of
 from smp.schema.walk import Walk
 from smp.unions._defaults import MemberDefaultsInterest, MemberDefaultsRule
 from smp.unions._normalize import (
+    Normalization,
     NormalizationInterest,
     NormalizationRule,
     raise_problems,
 )
 from smp.unions._profiles import OFF, PROFILES, profile_named, unknown_profile
-from smp.unions._results import Normalization
 from smp.unions._validate import DESIRED, UnionValidationInterest, ValidationRule
 from smp.violations import Violation
 

@@ -14,7 +14,7 @@ from smp.errors import ApplyWarning
 from smp.paths import Path
 from smp.schema.model import ObjectType, Schema, Type
 from smp.schema.union_groups import UnionGroup
-from smp.unions._results import Change
+from smp.unions._normalize import Change
 
 
 def stock_server_warnings(

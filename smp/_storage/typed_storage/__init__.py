@@ -39,7 +39,6 @@ struct without a pointer is there whatever its tag, nil without ``omitempty`` is
 
 from __future__ import annotations
 
-from smp._storage.typed_storage._claims import fill_data_sources
 from smp._storage.typed_storage._conversion import convert, counterparts, form_in
 from smp._storage.typed_storage._decoding import find_decoding_problem
 from smp._storage.typed_storage._plan import (
@@ -56,8 +55,11 @@ from smp._storage.typed_storage._plan import (
 )
 from smp._storage.typed_storage._rewriting import rewriting_paths
 from smp._storage.typed_storage._scalars import double, octets
-from smp._storage.typed_storage._services import drop_fields_of_service
 from smp._storage.typed_storage._stored import stored
+from smp._storage.typed_storage._strategies import (
+    drop_fields_of_service,
+    fill_data_sources,
+)
 
 __all__ = [
     "BYTES",

@@ -43,7 +43,7 @@ from smp.schema.sources.golang._syntax import (
     StructType,
     UnsupportedType,
 )
-from smp.schema.sources.golang._union_profiles import PROFILES
+from smp.schema.sources.golang._union_markers import PROFILES
 from smp.schema.sources.golang._unions import UnionReader
 
 OPENAPI_2: Final = 2

@@ -31,13 +31,41 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
 from smp.schema.sources.golang._json_fields import JSONField
 from smp.schema.sources.golang._problems import Problems
 from smp.schema.sources.golang._structs import GoStruct
+
+
+class MarkerProfile(msgspec.Struct, frozen=True):
+    """Which markers a profile reads, and where it publishes a union.
+
+    ``of_2019``: it reads ``+union``. ``member_names``: what the value of
+    ``+unionMember`` names. ``on_property``: a union is published on the property of its
+    discriminator, if that is an enum, not on the struct.
+    """
+
+    of_2019: bool
+    member_names: Literal["nothing", "field", "value"]
+    on_property: bool
+
+
+PROFILES: Final[dict[str, MarkerProfile | None]] = {
+    "kep2019": MarkerProfile(of_2019=True, member_names="nothing", on_property=False),
+    "smd": MarkerProfile(of_2019=True, member_names="nothing", on_property=False),
+    "kep1027-draft": MarkerProfile(
+        of_2019=False, member_names="field", on_property=False
+    ),
+    "kep1027": MarkerProfile(of_2019=False, member_names="value", on_property=True),
+    "validate-only": MarkerProfile(
+        of_2019=True, member_names="value", on_property=True
+    ),
+    "off": None,
+}
+
 
 # Lists the values of a field whose type is an enum.
 ValuesOf: TypeAlias = Callable[[JSONField], tuple[str, ...]]
