@@ -116,7 +116,6 @@ MODULES = (
     "smp/managed_fields/_owned_paths.py",
     "smp/fleet/_objects.py",
     "smp/fleet/_memory.py",
-    "smp/fleet/_coverage.py",
     "smp/fleet/_equality.py",
     "smp/wire/_lazy.py",
     "smp/server/objects/metadata.py",

@@ -257,7 +257,6 @@ def patches(case: SpecCase) -> list[dict[str, Any]]:
 
 
 def _problems(case: SpecCase) -> Iterator[str]:
-    """Yield what is wrong with a case: what its JSON Schema says, and a little more."""
     document = case.document
     for name, value in document.items():
         # A misspelled expectation would never be run, so no unknown member is allowed.

@@ -119,7 +119,6 @@ def shorten(text: str) -> str:
 
 
 def _path(level: Any) -> Path:
-    """Return the path of a difference that DeepDiff found."""
     steps: list[Step] = []
     while level.up is not None:
         level = level.up
@@ -130,7 +129,6 @@ def _path(level: Any) -> Path:
 
 
 def _sentence(kind: str, expected: JSON, actual: JSON) -> str:
-    """Say what is at a place; ``kind`` is DeepDiff's."""
     if kind == "dictionary_item_added":
         return f"not expected, is {shorten(flow(actual))}"
     wanted = f"expected {shorten(flow(expected))}"

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from typing import Final
 
 import msgspec
 
 from smp import _strategic as strategic
-from smp import three_way, unions
-from smp._values.values import JSON, Absent, JSONArray, JSONObject, drop_absent, same
+from smp import managed_fields, three_way, unions
+from smp._storage.defaults import with_defaults
+from smp._values.api_objects import drop_managed_fields
+from smp._values.values import (
+    JSON,
+    Absent,
+    JSONArray,
+    JSONObject,
+    as_object,
+    drop_absent,
+    same,
+)
 from smp.cases._case import (
     STEPS,
     Failure,
@@ -20,13 +31,15 @@ from smp.cases._case import (
     old_object,
     patches,
     profile_of,
+    steps,
 )
 from smp.cases._places import WIDTH, find_differing_places, shorten
 from smp.cases._servers import client_side, server_side
+from smp.cases._steps import CaseStep, in_order
 from smp.cases._text import flow
-from smp.cases._writes import catalog_of, results
 from smp.errors import Conflict, ConflictError, DocumentError, SmpError, bounded
 from smp.explain import explain_apply
+from smp.schema.catalog import Catalog, kubernetes
 from smp.schema.model import Schema
 from smp.schema.sources.openapi import inline
 
@@ -104,7 +117,6 @@ def schema_of(case: SpecCase) -> Schema:
 
 @bounded("the result")
 def _comparison(name: str, expected: Result, actual: Result) -> str:
-    """Show both results where they are short, and where they differ."""
     texts = [_describe(expected), _describe(actual)]
     lines = [f"{name}:"]
     places: list[str] = []
@@ -112,10 +124,7 @@ def _comparison(name: str, expected: Result, actual: Result) -> str:
         places = find_differing_places(expected, actual)
     # Of long values the places at which they differ say more.
     if not places or max(map(len, texts)) <= WIDTH:
-        lines += [
-            f"  expected {shorten(texts[0])}",
-            f"  actual   {shorten(texts[1])}",
-        ]
+        lines += [f"  expected {shorten(texts[0])}", f"  actual   {shorten(texts[1])}"]
     lines += [f"  {place}" for place in places]
     return "\n".join(lines)
 
@@ -227,7 +236,6 @@ def _causes(case: SpecCase, schema: Schema) -> JSONObject:
 
 
 def _hazards(case: SpecCase, schema: Schema) -> JSONArray:
-    """Return the hazards of the inputs and of the apply, sorted by path, then code."""
     hazards = three_way.find_hazards(
         last_applied(case), case.required("modified"), case.required("live"), schema
     )
@@ -252,7 +260,6 @@ def _normalize(case: SpecCase, schema: Schema) -> JSONObject:
 
 
 def _changes(case: SpecCase, schema: Schema) -> JSONArray:
-    """Return the changes of the normalization, sorted by path."""
     changes = _normalization(case, schema).changes
     # A change that cleared the field has no new value.
     return [
@@ -262,7 +269,6 @@ def _changes(case: SpecCase, schema: Schema) -> JSONArray:
 
 
 def _violations(case: SpecCase, schema: Schema) -> JSONArray:
-    """Return the violations of the normalized object, sorted by path, then by code."""
     violations = unions.validate_unions(
         old_object(case),
         _normalize(case, schema),
@@ -299,3 +305,106 @@ _OPERATIONS: Final[dict[str, Callable[[SpecCase, Schema], JSON]]] = {
     "changes": _changes,
     "violations": _violations,
 }
+
+
+# The cases are recorded from this version.
+_KUBERNETES: Final = "1.36.3"
+
+
+def catalog_of(case: SpecCase) -> Catalog:
+    """Return the kinds that a case can be about. Raises SchemaError."""
+    if "crd" in case.document:
+        return Catalog.from_crd(case.document["crd"])
+    version = case.document.get("kubernetes")
+    return kubernetes(None if version is None else str(version))
+
+
+def results(case: SpecCase) -> JSONArray:
+    """Return what each step leads to, with the members that its result states.
+
+    A step that fails leaves the object as it is. Raises SchemaError.
+    """
+    catalog = catalog_of(case)
+    stored = case.document.get("live")
+    live = stored if isinstance(stored, dict) else None
+    found: JSONArray = []
+    for step in steps(case):
+        if step.crd is not None:
+            catalog = Catalog.from_crd(step.crd)
+        named = as_object(step.write.body)
+        if live is not None and step.write.verb not in ("apply", "update"):
+            named = live
+        schema = catalog.schema_of(named)
+        if live is not None and live.get("apiVersion") != schema.api_version:
+            # A server converts what it stores to the version of the request.
+            live = with_defaults({**live, "apiVersion": schema.api_version}, schema)
+        serving = managed_fields.Serving(
+            versions=_other_versions(catalog, schema),
+            custom="crd" in case.document,
+            kubernetes=_KUBERNETES,
+        )
+        try:
+            written = _write(live, step, schema, profile_of(case), serving)
+        except SmpError as error:
+            found.append(_refusal(error, step))
+            continue
+        found.append(_success(live, as_object(written), step))
+        live = written
+    return found
+
+
+def _write(
+    live: JSONObject | None,
+    step: CaseStep,
+    schema: Schema,
+    profile: str,
+    serving: managed_fields.Serving,
+) -> JSONObject | None:
+    now = datetime.fromisoformat(step.time)
+    (state,) = managed_fields.simulate(
+        live, [step.write], schema, profile=profile, serving=serving, now=now
+    ).states
+    if state.error is not None:
+        raise state.error
+    return state.object
+
+
+def _other_versions(catalog: Catalog, schema: Schema) -> dict[str, Schema]:
+    group = schema.api_version.rpartition("/")[0]
+    return {
+        api_version: catalog.schema(api_version, kind)
+        for api_version, kind in catalog.kinds()
+        if kind == schema.kind
+        and api_version.rpartition("/")[0] == group
+        and api_version != schema.api_version
+    }
+
+
+def _refusal(error: SmpError, step: CaseStep) -> JSONObject:
+    result: JSONObject = {}
+    if isinstance(error, managed_fields.ApplyConflictError):
+        conflicts: JSONArray = [
+            {"field": conflict.cause["field"], "message": conflict.cause["message"]}
+            for conflict in error.conflicts
+        ]
+        result["conflicts"] = in_order(conflicts)
+    else:
+        result["error"] = error.code
+    if "message" in step.result:
+        result["message"] = error.problem
+    return result
+
+
+def _success(live: JSONObject | None, new: JSONObject, step: CaseStep) -> JSONObject:
+    if same(live, new) and "changed" in step.result:
+        return {"changed": False}
+    # What a result may leave out.
+    result: JSONObject = {}
+    if "owners" in step.result:
+        result["owners"] = {
+            owner.manager: owner.fields.to_v1() for owner in managed_fields.owners(new)
+        }
+        result["object"] = drop_managed_fields(new)
+    elif step.result:
+        result["object"] = new
+    return result

@@ -89,7 +89,6 @@ def add_member(case: list[str], name: str, value: JSON) -> list[str]:
 
 
 def _end_of_content(lines: list[str], start: int, stop: int) -> int:
-    """Return the end of a range without the comments and empty lines at its end."""
     while stop > start + 1 and _EMPTY_OR_COMMENT.match(lines[stop - 1]):
         stop -= 1
     return stop

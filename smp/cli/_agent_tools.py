@@ -251,12 +251,10 @@ def _select(answer: CommandAnswer, names: tuple[str, ...]) -> CommandAnswer:
 
 
 def _describe_codes(kind: str) -> str:
-    """Return the codes of a kind, each with what it means."""
     return "\n".join(_describe_code(kind, code) for code in _CODES[kind])
 
 
 def _describe_code(kind: str, code: str) -> str:
-    """Return a code with its sentence, its remedy and where its rule is from."""
     try:
         meaning = _CODES[kind][code]
     except KeyError:

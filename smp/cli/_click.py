@@ -130,7 +130,6 @@ class DeclaredCommand(click.Command):
         return rest
 
     def _refuse_excluded(self, ctx: click.Context) -> None:
-        """Raise click.UsageError for options that ask for two different things."""
         given = {
             option.name: option
             for option in self.declared.options
@@ -254,8 +253,6 @@ def _split_short_options(args: list[str]) -> Iterator[str]:
 
 
 def _help_all() -> click.Option:
-    """Return the option that shows the help with all options."""
-
     def show(context: click.Context, _parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001  # click's
         if value and not context.resilient_parsing:
             context.meta[SHOWS_ALL] = True
@@ -452,7 +449,6 @@ def show_usage_error(line: CommandLine, reason: str) -> None:
 
 
 def _show(error: click.ClickException) -> None:
-    """Show an error of click as all others are shown."""
     # A group of commands without one shows its help.
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()

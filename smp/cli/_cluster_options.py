@@ -86,10 +86,7 @@ def print_option(*outputs: str) -> CommandOption:
     return replace(option, default=None)
 
 
-CONNECTION: Final = (
-    NAMESPACE_OPTION,
-    *CONNECTION_OPTIONS,
-)
+CONNECTION: Final = (NAMESPACE_OPTION, *CONNECTION_OPTIONS)
 # Go: k8s.io/cli-runtime/pkg/genericclioptions, FileNameFlags.AddFlags, and
 # cmdutil.AddLabelSelectorFlagVar.
 FILES: Final = (

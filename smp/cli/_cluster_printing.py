@@ -10,12 +10,7 @@ from msgspec.structs import replace
 
 from smp._values.api_objects import set_metadata
 from smp._values.values import ABSENT, JSON, JSONObject, as_object
-from smp.cli._cluster_inputs import (
-    Manifests,
-    connected,
-    merge_keywords,
-    read_manifests,
-)
+from smp.cli._cluster_inputs import Manifests, connected, merge_keywords, read_manifests
 from smp.cli._cluster_options import MergeSettings
 from smp.cli._comparing import Comparing
 from smp.cli._errors import CommandFailure, inline, printable, report, say

@@ -92,7 +92,6 @@ def parse(words: Sequence[str]) -> CommandLine | None:
 
 
 def _read_values(command: Command, words: Sequence[str]) -> Values | None:
-    """Return the values of all options and arguments, or None."""
     options: dict[str, CommandOption] = {}
     for option in command.options:
         options.update(dict.fromkeys(option.flags, option))

@@ -89,12 +89,7 @@ class Comparing:
         return Comparison(found.differences, tuple(asked), found.aligned)
 
     def verdict(
-        self,
-        before: JSONObject,
-        after: JSONObject,
-        schema: Schema,
-        *,
-        has_live: bool,
+        self, before: JSONObject, after: JSONObject, schema: Schema, *, has_live: bool
     ) -> Comparison:
         """Compare two objects of which it is known what the rules set aside.
 

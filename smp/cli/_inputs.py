@@ -327,7 +327,6 @@ class Inputs:
             self.problems.append(CommandFailure(error))
 
     def _entries_of(self, path: str, *, any_document: bool) -> Iterator[Entry]:
-        """List the objects of a path. Raises DocumentError where there is none."""
         problems, skipped = len(self.problems), len(self.skipped)
         self._broken.clear()
         has_object = False
@@ -587,7 +586,6 @@ class Inputs:
         return self._positions[part.index]
 
     def _chunk_of(self, part: TextPart) -> Chunk:
-        """Read a part of a file again. Raises Failure."""
         return Chunk(self._read(part), part.source, part.line, list_of=part.list_of)
 
     def value_of(self, part: TextPart) -> JSON:
@@ -641,7 +639,6 @@ class Inputs:
 
 
 def _entry_of(chunk: Chunk, identity: ObjectIdentity, *, is_regular: bool) -> Entry:
-    """Return the entry of a part that is one object, known by its first lines."""
     line = chunk.line
     if not chunk.data[:1].isalpha():
         before_content = re.match(_BEFORE_CONTENT, chunk.data)

@@ -189,12 +189,7 @@ def parts_of(inputs: Inputs, paths: Sequence[str]) -> Iterator[LintedPart]:
                 is_definition = entry.identity.kind == "CustomResourceDefinition"
                 if is_definition and place is None:
                     inputs.definitions.append(entry)
-                yield LintedPart(
-                    entry,
-                    former=former,
-                    is_named=is_named,
-                    target=target,
-                )
+                yield LintedPart(entry, former=former, is_named=is_named, target=target)
         except DocumentError as error:
             inputs.problems.append(CommandFailure(error))
 
@@ -392,7 +387,6 @@ class Linter(msgspec.Struct):
         return form, found
 
     def _note_unchecked(self, schema: Schema, value: JSONObject) -> None:
-        """Take note of the rules of a definition that cannot be checked."""
         kind = f"{schema.api_version} {schema.kind}"
         schemas: dict[str, JSONObject] = {}
         is_definition = schema.kind == "CustomResourceDefinition"
@@ -463,7 +457,6 @@ _OTHER_VERSION: Final = "use a version of the API that servers still serve"
 
 
 def _note_costs(report: ObjectReport, data: bytes) -> ObjectReport:
-    """Return the report of a definition with what is not looked at."""
     if report.kind != "CustomResourceDefinition" or _RULES not in data:
         return report
     notes = (*report.notes, "what its rules cost is not estimated")
@@ -473,7 +466,6 @@ def _note_costs(report: ObjectReport, data: bytes) -> ObjectReport:
 def _report_of(
     identity: ObjectIdentity, place: Place, form: Form, findings: Iterable[Finding]
 ) -> ObjectReport:
-    """Return the report of a document, its findings in the order of the lines."""
     placed = [(each.place or place, each) for each in findings]
     placed.sort(key=lambda each: (each[0].line, each[0].column))
     return ObjectReport(
@@ -492,7 +484,6 @@ def _fail(failure: CommandFailure, place: Place) -> Linted:
 
 
 def _broken(chunk: Chunk, error: DocumentError, part: LintedPart) -> Linted:
-    """Return what is wrong with a part that cannot be parsed."""
     document = Document(None, chunk.source, error.line or chunk.line)
     # Directories hold the files of many tools, and not all of them are sound.
     is_object = b"apiVersion" in chunk.data or b"kind" in chunk.data

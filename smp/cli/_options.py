@@ -35,10 +35,7 @@ from smp.schema.catalog import (
     versions,
 )
 from smp.schema.model import Schema, UnknownFields
-from smp.schema.resource_names import (
-    guess,
-    names_of_definitions,
-)
+from smp.schema.resource_names import guess, names_of_definitions
 from smp.schema.resources import ResourceName, read_published_resources
 
 if TYPE_CHECKING:
@@ -199,10 +196,7 @@ class Schemas:
     with_defaults: Callable[[JSONObject], JSONObject]
 
     def __init__(
-        self,
-        settings: CommandSettings,
-        inputs: Inputs,
-        sources: Sources | None = None,
+        self, settings: CommandSettings, inputs: Inputs, sources: Sources | None = None
     ) -> None:
         self._inputs = inputs
         self._is_strict = settings.strict

@@ -192,7 +192,6 @@ class ObjectOperation(msgspec.Struct, frozen=True):
         ).object
 
     def _hazards_of_secret(self, versions: Versions) -> tuple[Hazard, ...]:
-        """Find the hazards in the values of a Secret. Raises HazardError."""
         last_applied, modified, live = (
             self.masks.unmask(version)
             for version in (versions.last_applied, versions.modified, versions.live)
@@ -233,10 +232,7 @@ class ObjectOperation(msgspec.Struct, frozen=True):
         )
 
     def _receive(
-        self,
-        new: JSONObject,
-        old: JSONObject | None,
-        violations: tuple[Violation, ...],
+        self, new: JSONObject, old: JSONObject | None, violations: tuple[Violation, ...]
     ) -> tuple[JSONObject, list[Finding], tuple[Path, ...]]:
         """Return an object as a server decodes it, what it says, and what it drops.
 
@@ -287,7 +283,6 @@ class ObjectOperation(msgspec.Struct, frozen=True):
 
 
 def _is_masked_by_kubectl(obj: JSONObject) -> bool:
-    """Tell whether values of a Secret are what kubectl diff prints in their place."""
     # Go: k8s.io/kubectl, pkg/cmd/diff, Masker.
     data = as_object(obj.get("data"))
     return any(as_text(value).startswith("***") for value in data.values())

@@ -47,7 +47,6 @@ def man_page() -> str:
 
 
 def _contexts(context: click.Context | None = None) -> Iterator[click.Context]:
-    """Yield a context for each command, that of the program first."""
     if context is None:
         context = click.Context(
             cli, info_name="smp", terminal_width=_WIDTH, **cli.context_settings

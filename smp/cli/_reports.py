@@ -93,7 +93,6 @@ def _report(outcome: ObjectOutcome, inputs: Inputs) -> ObjectReport:
 
 
 def _details(outcome: ObjectOutcome) -> JSONObject:
-    """Return what is known of an outcome beside the report of its object."""
     details: JSONObject = {
         "changes": [_change(change) for change in differences(outcome)]
     }
@@ -132,7 +131,6 @@ def _object(value: JSON) -> JSONObject | None:
 
 
 def _findings(outcome: ObjectOutcome) -> list[Finding]:
-    """Return what a user should look at, each thing once."""
     causes = [*filter(None, map(finding_of_cause, outcome.causes))]
     explained = {finding.path.by_index for finding in causes}
     found: list[Finding] = [*outcome.hazards, *causes]
@@ -158,7 +156,6 @@ def _placed(
     entries: dict[Input, Entry],
     positions: dict[Input, Positions | None],
 ) -> Finding:
-    """Return a finding with its place in the file of its input."""
     entry = entries.get(finding.input)
     if entry is None:
         return finding

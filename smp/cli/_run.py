@@ -99,7 +99,6 @@ class Work(msgspec.Struct, Generic[OutcomeT], frozen=True):
     def _failed(
         self, row: ObjectRow, blocks: Iterable[str], code: str = "ambiguous-object"
     ) -> Result:
-        """Return that an object could not be computed, as blocks for standard error."""
         problems = tuple(blocks)
         piece_of = self.layout.piece_of_failure
         if piece_of is None:
@@ -151,8 +150,6 @@ def run(
 
 
 class _RunOutput:
-    """What is printed in a run, and what is counted for its end."""
-
     def __init__(
         self, work: Work[Any], inputs: Inputs, settings: CommandSettings
     ) -> None:
@@ -250,7 +247,6 @@ class _RunOutput:
 
 
 def _selectors(settings: CommandSettings) -> str:
-    """Return the options that select objects, as they were given."""
     options = [f"--include-kind {kind}" for kind in settings.include_kind]
     if settings.selector:
         options.append(f"--selector {settings.selector}")

@@ -13,11 +13,7 @@ from smp.cli._inputs import Inputs
 from smp.cli._objects import Entry, Listing, numbered
 from smp.cli._options import CommandSettings, Schemas, Sources
 from smp.errors import ObjectError, SchemaError
-from smp.schema.resource_names import (
-    find_kind,
-    guess,
-    names_of_definitions,
-)
+from smp.schema.resource_names import find_kind, guess, names_of_definitions
 from smp.schema.resources import read_published_resources
 
 GroupKind: TypeAlias = tuple[str, str]
@@ -64,7 +60,6 @@ class Selection:
     def _read_names(
         self, names: Iterable[str], definitions: list[JSON], entries: Iterable[Entry]
     ) -> None:
-        """Find which kinds the names mean, and which kinds have no namespace."""
         custom = [*names_of_definitions(definitions)]
         for document in self._inputs.loaded_definitions():
             # One that cannot be read names nothing.

@@ -296,7 +296,6 @@ def _in_base64(secret: JSONObject | None) -> JSONObject | None:
 
 
 def _require_applicable(new: JSONObject, live: JSONObject | None) -> None:
-    """Raise ObjectError for what kubectl does not apply."""
     metadata = as_object(new.get("metadata"))
     name = as_text(metadata.get("generateName"))
     if not metadata.get("name"):

@@ -75,9 +75,7 @@ class WorkerPool(Generic[WorkerT]):
         if self._executor is not None or not self.may_start:
             return
         import multiprocessing  # noqa: PLC0415  # 20 ms; small inputs need one process
-        from concurrent.futures import (  # noqa: PLC0415  # it loads multiprocessing
-            ProcessPoolExecutor,
-        )
+        from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415  # it loads multiprocessing
 
         self._executor = ProcessPoolExecutor(
             self._jobs,
@@ -89,9 +87,7 @@ class WorkerPool(Generic[WorkerT]):
         self._executor.submit(os.getpid)
 
     def results(
-        self,
-        shares: Iterable[list[ItemT]],
-        work: Callable[[WorkerT, ItemT], ResultT],
+        self, shares: Iterable[list[ItemT]], work: Callable[[WorkerT, ItemT], ResultT]
     ) -> Generator[ResultT, None, None]:
         """Yield what a function makes of each item of the shares, in order."""
         executor = self._executor
@@ -130,14 +126,12 @@ def _begin_work(
 
 
 def _finished(future: Future[list[ResultT]]) -> list[ResultT]:
-    """Return what came of a share. Raises SmpError where its process was ended."""
     with _ended_named():
         return future.result()
 
 
 @contextmanager
 def _ended_named() -> Iterator[None]:
-    """Raise SmpError where one of the processes was ended."""
     # It is loaded where there are processes.
     from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415  # above
 

@@ -23,13 +23,7 @@ from smp.cli._formats import object_layout
 from smp.cli._inputs import Inputs
 from smp.cli._live import pair_with_live
 from smp.cli._object_outcomes import ObjectOutcome
-from smp.cli._objects import (
-    EntryPairing,
-    Listing,
-    Object,
-    ObjectRow,
-    rows_of,
-)
+from smp.cli._objects import EntryPairing, Listing, Object, ObjectRow, rows_of
 from smp.cli._options import (
     DEEP_OPTION,
     FILENAME_OPTION,
@@ -123,10 +117,7 @@ def run_apply(settings: ApplySettings, explained: Explained | None = None) -> in
     if settings.server_side:
         compute = partial(command.apply_server_side)
     if settings.policies:
-        from smp.cli._policies import (  # noqa: PLC0415  # 60 ms, for one option
-            CommandPolicies,
-            apply_policies,
-        )
+        from smp.cli._policies import CommandPolicies, apply_policies  # noqa: PLC0415  # 60 ms, for one option
 
         policies = CommandPolicies(settings, inputs, selection.schemas)
         compute = partial(
@@ -197,7 +188,6 @@ def _explain(
 
 
 def _require_known(path: str, type_: Type) -> None:
-    """Raise UnknownFieldError for the path of a field that the schema does not know."""
     current = type_
     known = Path()
     for name in [] if "[" in path else path.split("."):
@@ -244,13 +234,7 @@ COMMAND: Final = Command(
         VALIDATE_OPTION,
         POLICIES_OPTION,
         output_option(
-            "yaml",
-            "kyaml",
-            "json",
-            "jsonpatch",
-            "patch",
-            "requests",
-            *READER_OUTPUTS,
+            "yaml", "kyaml", "json", "jsonpatch", "patch", "requests", *READER_OUTPUTS
         ),
         format_option(*REPORT_FORMATS),
         *SELECTION_OPTIONS,
@@ -266,7 +250,6 @@ COMMAND: Final = Command(
 def _rows(
     entries: Listing, live: EntryPairing, last: EntryPairing, inputs: Inputs
 ) -> Iterator[ObjectRow]:
-    """Pair the objects as far as they are listed."""
     yield from rows_of(entries, live, last)
     only_live, only_last = live.unpaired(), last.unpaired()
     # Now all inputs are listed to their ends.
@@ -329,10 +312,7 @@ class ApplyCommand(msgspec.Struct, frozen=True):
 
     def apply_server_side(self, row: ObjectRow) -> ObjectOutcome | None:
         """Apply as a field manager."""
-        from smp.cli._server_side import (  # noqa: PLC0415  # 60 ms, for one option
-            for_a_reader,
-            server_side_outcome,
-        )
+        from smp.cli._server_side import for_a_reader, server_side_outcome  # noqa: PLC0415  # 60 ms, for one option
 
         row = row.in_namespace_of(row.partners[0])
         new, live, _ = load_row(row, self.inputs)
@@ -351,7 +331,6 @@ class ApplyCommand(msgspec.Struct, frozen=True):
     def _as_applied(
         self, outcome: ObjectOutcome, row: ObjectRow, schema: Schema, note: str
     ) -> ObjectOutcome:
-        """Return an outcome with what each input of the apply is read from."""
         unchecked = self.selection.schemas.unchecked_of(schema)
         return outcome.with_inputs(row, ("live", "last-applied"), note, unchecked)
 

@@ -148,7 +148,6 @@ def select_absent(blame: Blame, settings: BlameSettings) -> tuple[AbsentField, .
 def _remaining(
     patterns: Sequence[Pattern], step: Step, index: int, element: JSON
 ) -> tuple[Pattern, ...]:
-    """Return what is left of the patterns that match a step."""
     left: list[Pattern] = []
     for pattern in patterns:
         if not pattern:
@@ -357,11 +356,7 @@ COMMAND: Final = Command(
 
 
 def _outcome(
-    row: ObjectRow,
-    *,
-    inputs: Inputs,
-    selection: Selection,
-    settings: BlameSettings,
+    row: ObjectRow, *, inputs: Inputs, selection: Selection, settings: BlameSettings
 ) -> BlameOutcome | None:
     loaded = inputs.load(row.entry)
     if not selection.has_labels(loaded.value):

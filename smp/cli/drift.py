@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
 from contextlib import closing
 from datetime import date
 from hashlib import blake2b
@@ -23,20 +24,20 @@ from smp.cli._commands import (
 )
 from smp.cli._comparing import read_rule_files
 from smp.cli._drift.brief import ExpiredRule, write_whole
-from smp.cli._drift.comparing import Comparer
+from smp.cli._drift.comparing import Comparer, DriftRow, Found
 from smp.cli._drift.files import FleetInputs
 from smp.cli._drift.gaps import ReadingGaps
 from smp.cli._drift.history import History
 from smp.cli._drift.increments import DriftRun, Increment
-from smp.cli._drift.output import DriftTotals, output_of
-from smp.cli._drift.pairs import Parts
-from smp.cli._drift.sides import FleetReader, clients_of, compare_parts, worker_pool
+from smp.cli._drift.output import DriftTotals, Output, output_of
+from smp.cli._drift.pairs import Parts, Skipped
+from smp.cli._drift.sides import DriftWorker, FleetReader, clients_of, worker_pool
 from smp.cli._drift.state import KnownRun
 from smp.cli._drift.telling import RunNotices
-from smp.cli._drift.writing import RowWriter
 from smp.cli._errors import UsageError
 from smp.cli._inputs import Inputs
 from smp.cli._interrupts import Interruption
+from smp.cli._objects import TextPart
 from smp.cli._options import (
     ALL_NAMESPACES,
     CONNECTION_OPTIONS,
@@ -117,7 +118,8 @@ def run_drift(settings: DriftSettings) -> int:
             FleetReader(drift_run, workers).read(settings, clients, schemas)
             if not interruption.is_requested:
                 writer = RowWriter(drift_run, output, totals, history)
-                writer.write(compare_parts(workers))
+                shares = ([part] for part in parts.finished())
+                writer.write(workers.results(shares, DriftWorker.compare))
         finally:
             notices.progress.clear()
             inputs.close()
@@ -205,7 +207,6 @@ COMMAND: Final = Command(
 
 
 def _salt(settings: DriftSettings, inputs: Inputs, expired: list[ExpiredRule]) -> bytes:
-    """Return all that the rows depend on beside the objects, as a hash."""
     hashed = blake2b(digest_size=16)
     has_cel = custom_resources.is_installed()
     facts = (settings.additions, settings.cluster, settings.by_folder, has_cel)
@@ -217,3 +218,79 @@ def _salt(settings: DriftSettings, inputs: Inputs, expired: list[ExpiredRule]) -
         for file in inputs.files(path):
             hashed.update(inputs.data(file))
     return hashed.digest()
+
+
+class RowWriter(msgspec.Struct, frozen=True):
+    """Writes the rows of a run, and keeps them where it has a state."""
+
+    run: DriftRun
+    output: Output
+    totals: DriftTotals
+    history: History | None
+
+    def _write_known(self) -> None:
+        """Write and count what is known of granules that nobody looks at."""
+        if self.run.increment is None:
+            return
+        for granule, same in self.run.increment.same_as_before():
+            self.totals.add_same(granule[0], same)
+            self.run.increment.add_same(granule, same)
+        for row in self.run.increment.rows_as_before():
+            self._write(self.totals.judge(row))
+        self.totals.reused = self.totals.verdicts.total()
+
+    def write(self, found: Generator[Found, None, None]) -> None:
+        """Write what is known, the rows as they are found, and then what is gone."""
+        self.run.notices.progress.restart()
+        self._write_known()
+        with closing(found):
+            for some in found:
+                self._write_some(some)
+                if self.run.notices.is_interrupted:
+                    return
+        self._end()
+
+    def _write_some(self, some: Found) -> None:
+        notices, increment = self.run.notices, self.run.increment
+        # Kept before it is printed: what is printed again costs nothing.
+        if increment is not None:
+            increment.keep(some.kept)
+        self._skip(some.skipped)
+        self.totals.reused += some.reused
+        notices.done += len(some.skipped) + some.folded
+        for granule, same in some.same.items():
+            self.totals.add_same(granule[0], same)
+            if increment is not None:
+                increment.add_same(granule, same)
+            notices.done += same[1] + same[2]
+        for row, part in zip(some.rows, some.parts, strict=True):
+            notices.done += 2 - (not row.desired_place or not row.live_place)
+            self._write(self._with_commits(self.totals.judge(row), part))
+        notices.progress.count(notices.done, notices.kept, "compared")
+
+    def _with_commits(self, row: DriftRow, part: TextPart | None) -> DriftRow:
+        if self.history is None or part is None or not row.paths:
+            return row
+        commits = self.history.commits(part, row.paths)
+        return msgspec.structs.replace(row, commits=commits)
+
+    def _write(self, row: DriftRow) -> None:
+        if self.run.increment is not None:
+            row = self.run.increment.compare(row)
+        self.totals.add_row(row)
+        self.output.add(row)
+
+    def _skip(self, skipped: list[Skipped]) -> None:
+        if self.run.increment is not None:
+            self.run.increment.look_again(each.granule for each in skipped)
+        texts = [f"{each.place}: {each.label}: {each.reason}" for each in skipped]
+        self.run.notices.tell([], texts)
+
+    def _end(self) -> None:
+        if self.run.increment is None:
+            return
+        clusters = self.totals.clusters()
+        incomplete = {each.cluster for each in clusters if not each.complete}
+        for row in self.run.increment.end(incomplete):
+            self.output.add(row)
+        self.totals.brief.changes = self.run.increment.changes

@@ -35,11 +35,7 @@ from smp.errors import SmpError, UnknownFieldError, did_you_mean, listing
 from smp.schema.catalog import Catalog, kubernetes
 from smp.schema.descriptions import Descriptions, TypeDescription
 from smp.schema.model import Field, ListType, ObjectType, ScalarType, Schema, Type
-from smp.schema.resource_names import (
-    Named,
-    find_kind,
-    names_of_definitions,
-)
+from smp.schema.resource_names import Named, find_kind, names_of_definitions
 from smp.schema.resources import ResourceName, read_published_resources
 from smp.schema.sources import crd
 from smp.schema.union_groups import UnionGroup
@@ -179,7 +175,6 @@ def run_explain(settings: ExplainSettings) -> int:
 def _describe_kind(
     named: Named, schema: Schema, descriptions: Descriptions
 ) -> tuple[JSONObject, Type, list[JSONObject]]:
-    """Return the facts of a kind, or of the field that is named, and its fields."""
     facts: JSONObject = {
         "api_version": named.api_version,
         "kind": named.kind,
@@ -208,7 +203,6 @@ def _describe_kind(
 
 
 def _require_report(settings: ExplainSettings) -> ExplainSettings:
-    """Return the settings of a report with causes. Raises UsageError."""
     if len(settings.words) > 1:
         raise UsageError(f"an argument too many: {settings.words[1]}")
     if settings.output != "report":
@@ -263,9 +257,7 @@ def _is_api_version(word: str) -> bool:
 
 
 def _named(
-    words: tuple[str, ...],
-    catalog: Catalog,
-    custom: Iterable[ResourceName],
+    words: tuple[str, ...], catalog: Catalog, custom: Iterable[ResourceName]
 ) -> Named:
     """Return the kind and the path that the words name.
 
@@ -295,7 +287,6 @@ def _type_at(schema: Schema, names: list[str]) -> Type:
 
 
 def _field_at(schema: Schema, path: str) -> Field:
-    """Return the field at a path. Raises UnknownFieldError, with similar names."""
     names = _names(path)
     try:
         return schema.descend(*names)
@@ -398,7 +389,6 @@ def _how_many(union: UnionGroup) -> str:
 
 
 def _heading(facts: JSONObject, unions: Iterable[UnionGroup]) -> str:
-    """Return the facts one to a line, the description last."""
     lines = [
         f"{name.replace('_', ' ') + ':':<13} {_text(value)}"
         for name, value in facts.items()
@@ -411,7 +401,6 @@ def _heading(facts: JSONObject, unions: Iterable[UnionGroup]) -> str:
 
 
 def _paragraphs(rows: list[JSONObject]) -> str:
-    """Return a paragraph for each field, in the manner of kubectl explain."""
     lines: list[str] = []
     # A scalar has no fields.
     if rows:

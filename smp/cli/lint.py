@@ -75,9 +75,7 @@ def run_lint(settings: LintSettings) -> int:
     schema = _schema_of(kind, schemas, sources) if kind else None
     policies = None
     if settings.policies:
-        from smp.cli._policies import (  # noqa: PLC0415  # 60 ms, for one option
-            CommandPolicies,
-        )
+        from smp.cli._policies import CommandPolicies  # noqa: PLC0415  # 60 ms, for one option
 
         policies = CommandPolicies(settings, inputs, schemas)
     linter = Linter(inputs, schemas, settings, schema, policies)
@@ -130,7 +128,6 @@ def _read_code(code: str) -> str:
 
 
 def _schema_of(kind: str, schemas: Schemas, sources: Sources) -> Schema:
-    """Return the schema of the kind that patches are of. Raises UsageError."""
     custom = names_of_definitions(sources.definitions)
     named = find_kind(kind, schemas.catalog, custom)
     if named.path:
@@ -193,8 +190,6 @@ COMMAND: Final = Command(
 
 
 class _Tally:
-    """What was found so far, and what takes no part."""
-
     def __init__(self, severity: str) -> None:
         self.failed = 0
         self.skipped: list[tuple[Document, str]] = []

@@ -190,7 +190,6 @@ def _names_another(named: ObjectIdentity, found: ObjectIdentity) -> bool:
 
 
 def _require_target(patch: Document, entries: list[Entry]) -> None:
-    """Raise Failure where a patch names no object, or none of those that there are."""
     named = identity_of(as_object(patch.value))
     problem = ""
     if not named.kind or not named.name:
@@ -202,7 +201,6 @@ def _require_target(patch: Document, entries: list[Entry]) -> None:
 
 
 def _require_lists(patch: Document, merge_keys: tuple[tuple[str, str], ...]) -> None:
-    """Raise Failure for a merge key at a path where the patch has no list."""
     lists = [*dict.fromkeys(_paths_of_lists(patch.value, ""))]
     for path, key in merge_keys:
         if path in lists:
@@ -216,7 +214,6 @@ def _require_lists(patch: Document, merge_keys: tuple[tuple[str, str], ...]) -> 
 
 
 def _paths_of_lists(value: JSON, above: str) -> Iterator[str]:
-    """Yield the paths of all lists, as --merge-key takes them."""
     if isinstance(value, dict):
         for name, member in value.items():
             path = f"{above}.{name}" if above else name

@@ -91,7 +91,6 @@ def compile_documents(
 
 
 def _keep_compilable(definitions: Iterable[Document]) -> Iterator[JSON]:
-    """Yield the definitions that can be compiled; show what is wrong with others."""
     for document in definitions:
         obj = Object.of(document)
         try:

@@ -17,14 +17,7 @@ from smp.cases import (
     run,
     updated_text,
 )
-from smp.cli._commands import (
-    DONE,
-    ERROR,
-    FOUND,
-    Argument,
-    Command,
-    switch,
-)
+from smp.cli._commands import DONE, ERROR, FOUND, Argument, Command, switch
 from smp.cli._errors import CommandFailure, printable
 from smp.cli._inputs import Inputs, name_of
 from smp.cli._options import EXCLUDE_OPTION
@@ -97,7 +90,6 @@ COMMAND: Final = Command(
 def _collect(
     errors: list[CommandFailure], case: SpecCase | None = None
 ) -> Iterator[None]:
-    """Add an error to those that there are, so that the other cases run."""
     try:
         yield
     except SmpError as error:
@@ -116,7 +108,6 @@ def _text(inputs: Inputs, name: str) -> str:
 
 
 def _update(failed: list[CaseOutcome], errors: list[CommandFailure]) -> None:
-    """Make the cases in the files expect what happened."""
     by_source: dict[str, list[CaseOutcome]] = {}
     for outcome in failed:
         by_source.setdefault(outcome.case.source, []).append(outcome)

@@ -230,7 +230,6 @@ class _List(msgspec.Struct):
 
 
 def _items_of_json(chunk: Chunk) -> Iterator[Chunk]:
-    """Yield the items of a large list of objects."""
     items: list[msgspec.Raw] = []
     if len(chunk.data) > _LARGE_LIST:
         # What is no list, or has an error, is parsed as a whole.

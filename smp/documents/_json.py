@@ -3,29 +3,23 @@
 msgspec is fast and strict, with two exceptions that this module makes up for: it keeps
 the last of several equal keys, and it writes NaN and infinity as null. The slow checks
 for these run only where a fast one finds that they may be needed. What is wrong with a
-text, and where, is found by ``_json_errors``.
+text, and where, is looked for once parsing has failed.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from math import isfinite
+from contextlib import suppress
+from math import isfinite, isinf
 from typing import Any, Final
 
 import msgspec
 
 from smp._values.stack import require_stack_to_parse
 from smp._values.values import JSON
-from smp.documents._json_errors import (
-    TRAILING_CHARACTERS,
-    duplicate_key_error,
-    number_error,
-    report,
-    syntax_error,
-)
 from smp.documents._scalars import as_go_prints
-from smp.documents._text import Text
+from smp.documents._text import QUOTE_IT, Text
 from smp.errors import DocumentError, bounded
 
 # Patterns that most texts do not need are compiled on use, as that takes time.
@@ -129,7 +123,6 @@ def end_of_text(data: bytes, start: int) -> int | None:
 def _parse(
     text: Text, start: int, end: int, decoder: msgspec.json.Decoder[JSON]
 ) -> JSON:
-    """Parse the only JSON text between two offsets. Raises DocumentError."""
     data = text.data[start:end]
     try:
         value = decoder.decode(data)
@@ -158,3 +151,84 @@ def _too_deep(text: Text) -> DocumentError:
 def _reject_duplicate_keys(members: list[tuple[str, JSON]]) -> None:
     if len(dict(members)) != len(members):
         raise _DuplicateKeyError
+
+
+TRAILING_CHARACTERS: Final = "trailing characters"
+_NOT_A_NUMBER: Final = rb"NaN|Infinity"
+_STRING: Final = rb'("[^"\\]*(?:\\.[^"\\]*)*")'
+_STRING_OR_NUMBER: Final = _STRING + rb"|(-?[0-9][0-9.eE+-]*)"
+# A string, followed by a colon if it is a key; or a brace.
+_KEY_OR_BRACE: Final = _STRING + rb"[ \t\r\n]*(:?)|[{}]"
+
+
+def report(error: msgspec.DecodeError) -> tuple[str, int | None]:
+    """Split a report such as ``JSON is malformed: invalid character (byte 7)``.
+
+    Returns the problem and the offset of the byte, None where the report has none.
+    """
+    message = str(error).removeprefix("JSON is malformed: ").removesuffix(")")
+    problem, _, byte = message.partition(" (byte ")
+    if not byte:
+        return problem, None
+    # msgspec counts trailing characters from one, everything else from zero.
+    return problem, int(byte) - (problem == TRAILING_CHARACTERS)
+
+
+def syntax_error(
+    error: msgspec.DecodeError, text: Text, start: int, end: int
+) -> DocumentError:
+    """Make the error about a text that is not JSON."""
+    problem, offset = report(error)
+    place = end if offset is None else start + offset
+    # RFC 8259, section 6: numeric values such as Infinity and NaN are not permitted.
+    # Many programs write them nevertheless.
+    constant = re.compile(_NOT_A_NUMBER).match(text.data, place)
+    if constant:
+        problem = f"{constant[0].decode()} is not valid JSON"
+        return text.error("not-a-number", problem, place, QUOTE_IT)
+    return text.error("invalid-json", f"not JSON: {problem}", place)
+
+
+def number_error(text: Text, start: int, end: int) -> DocumentError:
+    """Make the error about a number out of range, at the first one of the text."""
+    place = start
+    # Strings are matched as well, so that digits inside of them do not count.
+    for token in re.compile(_STRING_OR_NUMBER).finditer(text.data, start, end):
+        number = token[2]
+        if not number:
+            continue
+        if _is_out_of_range(number):
+            place = token.start()
+            break
+    return text.error("invalid-number", "a number is out of range", place, QUOTE_IT)
+
+
+def _is_out_of_range(number: bytes) -> bool:
+    """Tell whether Python does not convert a number, or what begins as one."""
+    try:
+        int(number)
+    except ValueError:
+        # Either an integer with more digits than Python converts, or a float.
+        with suppress(ValueError):
+            return number.lstrip(b"-").isdigit() or isinf(float(number))
+        return True
+    return False
+
+
+def duplicate_key_error(text: Text, start: int, end: int) -> DocumentError:
+    """Make the error about the first key that an object of the text has twice."""
+    keys_of_open_objects: list[set[str]] = []
+    for token in re.compile(_KEY_OR_BRACE).finditer(text.data, start, end):
+        string, colon = token[1], token[2]
+        if token[0] == b"{":
+            keys_of_open_objects.append(set())
+        elif token[0] == b"}":
+            keys_of_open_objects.pop()
+        elif colon:
+            # Decoded, because "a" and "\u0061" are the same key.
+            key = msgspec.json.decode(string, type=str)
+            if key in keys_of_open_objects[-1]:
+                problem = f"duplicate key {key!r}"
+                return text.error("duplicate-key", problem, token.start())
+            keys_of_open_objects[-1].add(key)
+    raise LookupError("duplicate key not found")

@@ -125,7 +125,6 @@ def _write(root: JSON, parts: list[str]) -> None:
 
 
 def _open(value: Any, indent: int, parts: list[str]) -> _Collection:
-    """Write the bracket that opens a list or object that is not empty."""
     if isinstance(value, dict):
         parts.append("{\n")
         members = iter(value.items())
@@ -138,7 +137,6 @@ def _open(value: Any, indent: int, parts: list[str]) -> _Collection:
 
 
 def _end(opened: list[_Collection], parts: list[str]) -> None:
-    """Write what stands behind a member."""
     if not opened[-1].is_cuddled:
         parts.append(",\n")
 

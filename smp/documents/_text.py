@@ -111,7 +111,6 @@ def too_large(source: str, max_bytes: int) -> DocumentError:
 
 
 def _require_utf8(data: bytes) -> None:
-    """Raise UnicodeDecodeError for bytes that are not UTF-8."""
     if data.isascii():
         return
     # Block by block, because the decoded text can be four times as large.

@@ -272,7 +272,6 @@ def _flow(text: str) -> JSON:
 
 
 def _element(text: str) -> JSON:
-    """Return the value of an element of a list in brackets or an object in braces."""
     return text[1:-1] if text[0] in "\"'" else _plain(text)
 
 
@@ -282,7 +281,6 @@ def _is_space_or_comment(rest: str) -> bool:
 
 
 def _plain(text: str) -> JSON:
-    """Return the value of a plain scalar on one line."""
     text = text.partition(" #")[0].rstrip(" ")
     # It would be a key.
     if ": " in text or text[-1] == ":":

@@ -32,8 +32,6 @@ class _Object:
 
 
 class _MarksBuilder:
-    """The marks of the events so far."""
-
     def __init__(self) -> None:
         self.documents: list[Mark] = []
         self._root = Mark(0, 0)

@@ -161,7 +161,6 @@ def _literal(text: str, spaces: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Write a string on one line: plain where it may be, else quoted."""
     if _SURELY_PLAIN.match(text):
         return text
     if "\n" in text or "\t" in text or has_unusual_character(text):

@@ -4,19 +4,17 @@
 each out. ``smp drift`` runs it on one machine; ``smp.fleet.engines`` runs it on engines
 for more than one. Needs the extra ``fleet``.
 
-The modules: _rows.py (one pair; theory of operation), _equality.py and
-_coverage.py (the fast comparison), _memory.py (what is remembered of pairs), _usual.py
-(the usual form of objects, decoded in one pass), _versions.py (versions of one kind),
-_managers.py (who owns a path), _additions.py (what was added by hand), _objects.py
-(texts), _columns.py (Arrow columns), _compare.py (a batch), engines.py (adapters).
+The modules: _rows.py (one pair; theory of operation), _equality.py (the fast
+comparison), _memory.py (what is remembered of pairs), _usual.py (the usual form of
+objects, decoded in one pass), _managers.py (who owns a path), _additions.py (what was
+added by hand), _objects.py (texts), _compare.py (a batch), engines.py (adapters).
 """
 
 from __future__ import annotations
 
-from smp.fleet._columns import INPUT_COLUMNS, OUTPUT_SCHEMA, by_bytes
-from smp.fleet._columns import json_column as json_column
-from smp.fleet._columns import text_column as text_column
-from smp.fleet._compare import compare
+from smp.fleet._compare import INPUT_COLUMNS, OUTPUT_SCHEMA, by_bytes, compare
+from smp.fleet._compare import json_column as json_column
+from smp.fleet._compare import text_column as text_column
 from smp.fleet._rows import VERDICTS, Outcome, Verdict
 
 __all__ = [

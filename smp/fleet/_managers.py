@@ -23,8 +23,6 @@ _MOST: Final = 1 << 20
 
 
 class _Entry(msgspec.Struct):
-    """An entry of managedFields in its usual form."""
-
     fieldsType: str  # noqa: N815  # as in JSON
     fieldsV1: RawJSON  # noqa: N815  # as above
     manager: str = ""

@@ -34,18 +34,16 @@ import msgspec
 from smp._storage.update import STOCK_PROFILE
 from smp._values.api_objects import SHOWN_OF_SECRET
 from smp._values.label_selectors import LabelSelector
-from smp._values.values import JSON, JSONObject, as_object, as_text, sort_members
+from smp._values.values import JSON, JSONObject, as_object, as_text, same, sort_members
 from smp.comparison import NO_RULES, Rules, compared, is_stored
 from smp.errors import ObjectError, SmpError, UnknownKindError, too_deep
 from smp.explain import codes_at
 from smp.fleet._additions import EXTRA_FIELDS, additions_of
-from smp.fleet._coverage import covers
-from smp.fleet._equality import Equality
+from smp.fleet._equality import Equality, covers
 from smp.fleet._managers import Managers, by_index, find_owned_at, managers_at, named
 from smp.fleet._memory import Content, Memory, content_of, heads_of, is_hidden
 from smp.fleet._objects import ObjectText, bare
 from smp.fleet._served import drop_ignored, serve_apply, serve_create
-from smp.fleet._versions import are_alike
 from smp.hazards import Hazard
 from smp.managed_fields import Owner
 from smp.paths import Path
@@ -209,11 +207,7 @@ class Rows:
         )
 
     def pair(
-        self,
-        desired: bytes,
-        live: bytes,
-        last_applied: bytes | None,
-        cluster: str = "",
+        self, desired: bytes, live: bytes, last_applied: bytes | None, cluster: str = ""
     ) -> Outcome:
         """Judge two texts that differ. Raises SmpError and RecursionError."""
         content = content_of(desired, live, last_applied, cluster)
@@ -236,7 +230,6 @@ class Rows:
     def _add_additions(
         self, judged: _Judged, desired: bytes, live: bytes, owners: tuple[Owner, ...]
     ) -> _Judged:
-        """Return an outcome with the fields that were added by hand."""
         wanted = ObjectText(desired, "desired")
         schema = self._schema_of(wanted, "desired")
         manifest = wanted.decoded("desired")
@@ -392,7 +385,6 @@ class Rows:
         last_applied: JSONObject | None,
         schema: Schema,
     ) -> _Judged:
-        """Compute the apply, and compare what it leads to with what is there."""
         manifest = desired
         desired = drop_ignored(manifest, manifest, live, schema)
         if last_applied is not None:
@@ -458,7 +450,6 @@ class Rows:
         schema: Schema,
         unmet: tuple[Path, ...],
     ) -> list[Path]:
-        """Return where an apply changes live, and where it falls short."""
         comparison = self._compared(after, live, schema, live_is_stored=is_stored(live))
         paths = [difference.path for difference in comparison.differences]
         known = {str(path) for path in paths}
@@ -551,3 +542,40 @@ def do_harm(hazards: tuple[Hazard, ...], paths: list[Path]) -> bool:
         for hazard in hazards
         if hazard.severity != "note" and hazard.code not in _NO_HARM
     )
+
+
+def are_alike(schema: Schema, other: Schema, catalog: Catalog) -> bool:
+    """Tell whether objects of two versions of a kind have the same fields.
+
+    A server converts between versions; where both have the same fields it changes
+    nothing but the apiVersion.
+    """
+    # A kind without a schema may have any form.
+    if not schema.kind or not other.kind:
+        return False
+    # Of custom resources, the definition says it.
+    if schema.structural is not None or other.structural is not None:
+        return schema.structural == other.structural
+    seen: set[tuple[JSON, JSON]] = set()
+
+    def are_same(left: JSON, right: JSON) -> bool:
+        if same(left, right):
+            return True
+        if isinstance(left, str) and isinstance(right, str):
+            # Only references to named types can differ and mean the same.
+            if not left.startswith("#") or not right.startswith("#"):
+                return False
+            if (left, right) in seen:
+                return True
+            # A type may contain itself: JSONSchemaProps does.
+            seen.add((left, right))
+            return are_same(catalog.load(left[1:]), catalog.load(right[1:]))
+        if isinstance(left, dict) and isinstance(right, dict):
+            return left.keys() == right.keys() and all(
+                are_same(value, right[name]) for name, value in left.items()
+            )
+        if isinstance(left, list) and isinstance(right, list):
+            return len(left) == len(right) and all(map(are_same, left, right))
+        return False
+
+    return are_same(schema.document, other.document)

@@ -17,8 +17,7 @@ from typing import Any, Final, TypedDict, Unpack
 import pyarrow as pa
 
 from smp.comparison import Rules
-from smp.fleet._columns import INPUT_COLUMNS, OUTPUT_SCHEMA, by_bytes
-from smp.fleet._compare import compare
+from smp.fleet._compare import INPUT_COLUMNS, OUTPUT_SCHEMA, by_bytes, compare
 from smp.schema.catalog import Catalog
 
 BATCH: Final = 8 << 20

@@ -24,20 +24,14 @@ _POINTER: Final = "RFC 6901, section 3"
 # By code.
 LINT: Final[dict[str, Meaning]] = {
     # Of every form.
-    "unknown-field": Meaning(
-        'unknown field "{field}"',
-        "{remedy}",
-        _STRICT,
-    ),
+    "unknown-field": Meaning('unknown field "{field}"', "{remedy}", _STRICT),
     "wrong-type": Meaning(
         "{misfit}",
         "write a value of the type {expected}",
         "Go: encoding/json, UnmarshalTypeError",
     ),
     "unsupported-value": Meaning(
-        "{message}",
-        "use one of the supported values",
-        "Go: field.NotSupported",
+        "{message}", "use one of the supported values", "Go: field.NotSupported"
     ),
     "unknown-kind": Meaning(
         'no matches for kind "{kind}" in version "{api_version}"',
@@ -113,9 +107,7 @@ LINT: Final[dict[str, Meaning]] = {
     ),
     # Of a strategic merge patch.
     "unknown-directive": Meaning(
-        "{name} is no directive of a strategic merge patch",
-        "{remedy}",
-        _MERGE_MAP,
+        "{name} is no directive of a strategic merge patch", "{remedy}", _MERGE_MAP
     ),
     "unknown-directive-value": Meaning(
         "$patch: {value} is unknown, the server refuses the patch",
@@ -123,9 +115,7 @@ LINT: Final[dict[str, Meaning]] = {
         _MARKED_MAP,
     ),
     "invalid-directive": Meaning(
-        "{name} takes a list{of}, not {actual}",
-        "write it as a list",
-        _MERGE_MAP,
+        "{name} takes a list{of}, not {actual}", "write it as a list", _MERGE_MAP
     ),
     "ignored-beside-directive": Meaning(
         "$patch: {marker} {effect}, so {names} beside it has no effect",
@@ -154,9 +144,7 @@ LINT: Final[dict[str, Meaning]] = {
         "note",
     ),
     "no-list-to-order": Meaning(
-        "{name}: {reason}, so the patch cannot order it",
-        "{remedy}",
-        _ORDERS,
+        "{name}: {reason}, so the patch cannot order it", "{remedy}", _ORDERS
     ),
     "no-list-to-delete-from": Meaning(
         "{name}: {reason}, so the directive deletes nothing",

@@ -118,7 +118,6 @@ def _describe_lack(operation: JSON) -> str:
 
 
 def _names(pointer: str) -> tuple[str, ...] | None:
-    """Return the names of a JSON Pointer; None for what is none."""
     if pointer and not pointer.startswith("/"):
         return None
     if _WRONG_ESCAPE.search(pointer):
@@ -166,7 +165,6 @@ class _Way:
 
 
 def _wrong_pointer(way: _Way, where: Path, pointer: str) -> Hazard:
-    """Return what is wrong with a pointer that no object of the schema has."""
     number = way.stops_at or 0
     type_ = way.types[-1]
     name = way.names[number]
@@ -211,7 +209,6 @@ def _find_untested_index(
 
 
 def _lint_value(path: Path, operation: JSONObject, schema: Schema) -> Iterator[Hazard]:
-    """Yield what in the value of an operation does not fit the schema."""
     names = _names(as_text(operation["path"]))
     if names is None:
         return

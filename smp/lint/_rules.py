@@ -373,11 +373,7 @@ class PatchRule(DocumentRule):
         values = new[name]
         if problem or field is None:
             self.add(
-                "no-list-to-delete-from",
-                path,
-                name=name,
-                reason=problem,
-                remedy=remedy,
+                "no-list-to-delete-from", path, name=name, reason=problem, remedy=remedy
             )
         elif not isinstance(values, list):
             self._not_a_list(path, name, "", values)
@@ -397,7 +393,6 @@ class PatchRule(DocumentRule):
         return ""
 
     def _list_instead(self, place: Place, target: str) -> str:
-        """Say which list may be meant."""
         lists = [
             field.name
             for field in _fields(place.node.type)

@@ -77,8 +77,6 @@ class _Why(msgspec.Struct, frozen=True):
 
 
 class _Row(msgspec.Struct, frozen=True):
-    """A line of the table of an object."""
-
     path: str
     name: str
     depth: int
@@ -208,7 +206,6 @@ def _trust(text: str) -> Any:
 
 
 def _columns(report: ObjectReport) -> dict[str, str]:
-    """Return the names of the objects that are there, and their headings."""
     objects = {name: getattr(report, field) for name, field in _COLUMNS.items()}
     present = [name for name, obj in objects.items() if obj is not None]
     if report.desired is None:

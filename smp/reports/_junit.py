@@ -69,7 +69,6 @@ def _suite(report: ObjectReport) -> str:
 
 
 def _object_lines(report: ObjectReport) -> Iterator[str]:
-    """Yield what the test case of the object itself has."""
     if report.error:
         message = _quote(report.error.partition("\n")[0])
         text = _text(report.error)
@@ -89,7 +88,6 @@ def _object_lines(report: ObjectReport) -> Iterator[str]:
 
 
 def _failure(finding: Finding) -> str:
-    """Return the failure of the test case that stands for a finding."""
     place = "" if finding.place is None else str(finding.place)
     details = _text("\n".join(filter(None, (_line(finding), place, finding.source))))
     message, type_ = _quote(finding.sentence), _quote(finding.code)

@@ -221,7 +221,6 @@ def _html(text: str) -> str:
 
 
 def _escape(text: str) -> str:
-    """Escape a text that is no code: no markup, no mention, no link."""
     text = text.replace("\n", " ")
     for sign in "@#":
         text = text.replace(sign, sign + _ZERO_WIDTH_SPACE)

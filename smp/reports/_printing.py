@@ -96,8 +96,6 @@ Printer: TypeAlias = Layout[ObjectReport]
 
 
 class _Joined:
-    """Pieces that are written as they come."""
-
     def __init__(self, layout: Layout[Any]) -> None:
         self._layout = layout
         self._has_piece = False
@@ -134,7 +132,6 @@ def printed(
 
 @bounded("the object")
 def _piece_of(report: ObjectReport, printer: Printer) -> str:
-    """Return the piece of a report that anybody may have made."""
     try:
         return printer.piece(report)
     except (AttributeError, NotPlainError, TypeError, ValueError):

@@ -147,7 +147,6 @@ class ContextClients:
             self._alone = client_of_context(context, kubeconfig, overrides)
 
     def _named(self, live: tuple[str, ...], globs: tuple[str, ...]) -> list[str]:
-        """Return the contexts that are named, in order."""
         found: list[str] = []
         for side in live:
             if not is_cluster(side) or side == CLUSTER:

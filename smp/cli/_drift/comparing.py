@@ -249,7 +249,6 @@ class Comparer(msgspec.Struct):
         return whole
 
     def _wanted(self, rows: list[DriftRow]) -> Callable[[DriftRow], bool]:
-        """Return which rows that are the same somebody asks for."""
         if self.settings.all_rows:
             return lambda _row: True
         if not self.state or not self.last:
@@ -260,7 +259,6 @@ class Comparer(msgspec.Struct):
         return lambda row: bool(former) and key_of(row) in former
 
     def _with_owner(self, row: DriftRow, pair: ObjectPair) -> DriftRow:
-        """Return a row with the owner of its object, unless that is the same."""
         if row.verdict == "same" or not self.rules.owners:
             return row
         obj = _identified(pair.record)
@@ -268,13 +266,11 @@ class Comparer(msgspec.Struct):
         return msgspec.structs.replace(row, owner=owner) if owner else row
 
     def _compared(self, pairs: list[ObjectPair]) -> Iterator[DriftRow]:
-        """Compare pairs in batches of about some bytes."""
         for _, alike in groupby(pairs, key=lambda pair: id(self._catalog_of(pair))):
             for batch in by_size(alike, ObjectPair.size_of, _BATCH):
                 yield from self._compared_batch(batch)
 
     def _compared_batch(self, batch: list[ObjectPair]) -> Iterator[DriftRow]:
-        """Compare pairs of one catalog, as many as fit into memory."""
         import pyarrow as pa  # noqa: PLC0415  # an extra
 
         columns: dict[str, list[Any]] = {
@@ -304,8 +300,6 @@ class Comparer(msgspec.Struct):
 
 
 class _KeptRow(msgspec.Struct):
-    """What the state has of a row."""
-
     verdict: str
     paths: list[str]
     causes: list[str]
@@ -354,11 +348,7 @@ def _identified(record: Record) -> JSONObject:
         text = as_object(decode(record.text)) if record.text else {}
         labels = as_object(text.get("metadata")).get("labels")
         metadata["labels"] = as_object(labels)
-    return {
-        "apiVersion": record.api_version,
-        "kind": record.kind,
-        "metadata": metadata,
-    }
+    return {"apiVersion": record.api_version, "kind": record.kind, "metadata": metadata}
 
 
 def _place(record: Record | None) -> str:

@@ -292,13 +292,7 @@ def _hash_of_text(chunk: Chunk) -> int:
 
 def hash_of(record: Record) -> int:
     """Return a hash of an object and of all that is known of it, but for its place."""
-    facts = (
-        *record.head,
-        record.text,
-        record.last_applied,
-        record.error,
-        record.event,
-    )
+    facts = (*record.head, record.text, record.last_applied, record.error, record.event)
     return int.from_bytes(blake2b(_encode(facts), digest_size=_HASH).digest())
 
 

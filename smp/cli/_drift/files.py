@@ -19,10 +19,10 @@ from smp.cli._inputs import STDIN, Inputs, is_on_web, name_of, unreadable
 from smp.errors import DocumentError
 
 _COMPRESSIONS: Final = {".gz": "gzip", ".zst": "zstd"}
-# A column in a path: Hive writes the rows of each value to a folder of their own, in
-# percent encoding, and those without a value to one with this name.
 _DIGEST: Final = 16
 _BLOCK: Final = 1 << 20
+# A column in a path: Hive writes the rows of each value to a folder of their own, in
+# percent encoding, and those without a value to one with this name.
 _CLUSTER: Final = "cluster="
 _NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
 

@@ -114,7 +114,6 @@ class History:
 
 
 def _commits_of_lines(text: str) -> dict[int, Commit]:
-    """Read what git blame --porcelain prints."""
     commits: dict[str, Commit] = {}
     lines: dict[int, Commit] = {}
     current = Commit("")

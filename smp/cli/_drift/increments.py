@@ -143,8 +143,6 @@ class Increment:
         return True
 
     def _line_finder(self) -> Callable[[bool, str, int], int | None]:
-        """Return what finds the line at which a document is now."""
-
         @lru_cache(_TABLES)
         def tables(key: tuple[bool, str]) -> tuple[DocumentTable | None, ...]:
             runs = (self.state.last, self.state.run)

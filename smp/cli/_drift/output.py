@@ -214,8 +214,6 @@ class DriftTotals(Totals):
 
 
 class _DriftSummary:
-    """The first objects by name, and how many there are of all."""
-
     def __init__(self, totals: DriftTotals) -> None:
         self._totals = totals
         self._rows: Counter[bool] = Counter()

@@ -28,13 +28,7 @@ import msgspec
 
 from smp._values.codec import decode
 from smp._values.values import same
-from smp.cli._drift.records import (
-    DELETED,
-    PARTS,
-    Granule,
-    Record,
-    hash_of_key,
-)
+from smp.cli._drift.records import DELETED, PARTS, Granule, Record, hash_of_key
 from smp.cli._workers import by_size
 from smp.errors import DocumentError, SmpError
 
@@ -276,8 +270,6 @@ class PairedPart(msgspec.Struct, frozen=True):
 
 
 class _Block(msgspec.Struct, frozen=True):
-    """Where some objects of a part are, and how many bytes they take."""
-
     number: int
     file: str
     offset: int
@@ -299,7 +291,6 @@ def _blocks_of(files: Iterable[str]) -> list[_Block]:
 
 
 def _read(files: Iterable[str]) -> Iterator[_Sided]:
-    """Yield what was written to files, a block at a time."""
     import pyarrow as pa  # noqa: PLC0415  # an extra
 
     for block in _blocks_of(files):

@@ -116,7 +116,6 @@ class ParquetTable:
             )
 
     def _digest(self, group: Any) -> bytes:
-        """Return a hash of the stored columns of a group. Raises DocumentError."""
         hashed = blake2b(digest_size=_DIGEST)
         # The columns are named by the file, and not by the group.
         hashed.update(self._parquet.schema.to_arrow_schema().serialize())

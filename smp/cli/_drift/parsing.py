@@ -11,21 +11,10 @@ import msgspec
 from smp._values.codec import decode, encode
 from smp._values.values import ABSENT, JSON, as_object, as_text
 from smp.cli._drift.documents import DocumentLog
-from smp.cli._drift.files import (
-    DamagedFileError,
-    is_compressed,
-    is_url,
-    plain_name,
-)
+from smp.cli._drift.files import DamagedFileError, is_compressed, is_url, plain_name
 from smp.cli._drift.gaps import ReadingGaps
 from smp.cli._drift.parquet import ParquetBatch, ParquetRows, ParquetTable
-from smp.cli._drift.records import (
-    DELETED,
-    FilePart,
-    Record,
-    SideFile,
-    number_of,
-)
+from smp.cli._drift.records import DELETED, FilePart, Record, SideFile, number_of
 from smp.cli._errors import CommandFailure
 from smp.cli._identity import ObjectIdentity, identity_at_a_glance, identity_of
 from smp.cli._inputs import (
@@ -174,7 +163,6 @@ class RecordReader:
         return "" if self._names_clusters else cluster
 
     def _of_lines(self, file: str, cluster: str) -> Iterator[Record]:
-        """Yield the objects of NDJSON; of any other text on standard input, too."""
         is_empty = True
         start, end = self._part.start, self._part.end
         lines = Lines(start, end, self._part.line) if end else None
@@ -364,7 +352,6 @@ class RecordReader:
         )
 
     def _of_parquet(self, file: str, cluster: str) -> Iterator[Record]:
-        """Yield the rows of a file with a column of JSON, and what identifies them."""
         table, row = ParquetTable(file), 1
         self._names_clusters = "cluster" in table.columns
         for group in table.groups():
@@ -390,7 +377,6 @@ class RecordReader:
     def _of_batch(
         self, batch: ParquetBatch, cluster: str, row: int
     ) -> Iterator[Record]:
-        """Yield the objects of rows, of which the first one has a number."""
         file = self._part.file.path
         for number, values in enumerate(batch.rows(), row):
             found = self._of_row(values, cluster, Document(None, file, number))

@@ -269,7 +269,6 @@ class ShareReader:
         return DocumentLog(table, share.wanted, part, has_table=has_table)
 
     def _take(self, result: ReadResult, content: FileContent) -> None:
-        """Move what was found wrong from the inputs to a result."""
         skipped, problems = self._inputs.new_skipped(), self._inputs.new_problems()
         content.is_sound = content.is_sound and not (skipped or problems)
         result.skipped += skipped

@@ -203,7 +203,6 @@ class FleetReader:
     def _files(
         self, settings: DriftSettings, path: str, *, is_desired: bool
     ) -> list[SideFile]:
-        """List the files of a path. Raises DocumentError."""
         found = side_files(
             self._inputs,
             path,
@@ -225,7 +224,6 @@ class FleetReader:
             yield from RecordReader(self._inputs, self._gaps, FilePart(file)).records()
 
     def _add(self, records: Iterable[Record], *, is_desired: bool) -> None:
-        """Add what this process reads of manifests and live clusters."""
         side, notices = "desired" if is_desired else "live", self._notices
         for record in records:
             if notices.is_interrupted:
@@ -256,7 +254,6 @@ class FleetReader:
             self._workers.start()
 
     def _read_files(self, files: list[SideFile]) -> None:
-        """Read the files of both sides as far as they have to be."""
         increment, changed = self._increment, None
         digests = None if increment is None else self._digests(files)
         if increment is not None and digests is not None:
@@ -280,7 +277,6 @@ class FleetReader:
     def _changed_contents(
         self, increment: Increment, files: list[SideFile], changed: list[SideFile]
     ) -> dict[SideFile, FileContent]:
-        """Read what has changed, and return what is in each file now."""
         is_changed = frozenset(changed)
         found = self._contents(
             map(increment.part, changed), wanted=frozenset(), tells=False
@@ -322,7 +318,6 @@ class FleetReader:
         has_sums: bool = True,
         tells: bool = True,
     ) -> dict[SideFile, FileContent]:
-        """Read files, and return what was in each. Raises DocumentError."""
         parts = [*parts]
         if size_of(part.file for part in parts) >= LARGE and self._workers.may_start:
             self._workers.worker.folder = self._parts.share()
@@ -400,7 +395,6 @@ class FleetReader:
                     return
 
     def _take(self, result: ReadResult) -> None:
-        """Name what was wrong with a share, and remember what may be lost."""
         for is_desired, cluster, reason in result.gaps:
             self._gaps.add(cluster, reason, is_desired=is_desired)
         self._notices.tell(result.problems, result.skipped)
@@ -414,9 +408,3 @@ def _is_text(file: SideFile) -> bool:
     except UnicodeError:
         return False
     return True
-
-
-def compare_parts(workers: WorkerPool[DriftWorker]) -> Generator[Found, None, None]:
-    """Yield what comes of the parts when all is read."""
-    shares = ([part] for part in workers.worker.parts.finished())
-    yield from workers.results(shares, DriftWorker.compare)

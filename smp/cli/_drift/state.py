@@ -194,12 +194,7 @@ class DriftState:
     def _checked(self) -> Iterator[None]:
         try:
             yield
-        except (
-            sqlite3.Error,
-            msgspec.MsgspecError,
-            ValueError,
-            TypeError,
-        ) as error:
+        except (sqlite3.Error, msgspec.MsgspecError, ValueError, TypeError) as error:
             raise self._error(error) from None
 
     def _error(self, problem: object, hint: str = _COPY) -> DocumentError:
@@ -387,7 +382,6 @@ class DriftState:
 
 
 def _time(ago: int = 0) -> str:
-    """Return the time, or that some seconds ago."""
     moment = datetime.now(UTC) - timedelta(seconds=ago)
     return timestamp(moment)
 
