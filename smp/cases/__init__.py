@@ -17,15 +17,15 @@ from smp.cases._case import (
     parse,
 )
 from smp.cases._case import expectations as expectations
+from smp.cases._case import in_order as in_order
 from smp.cases._case import last_applied as last_applied
 from smp.cases._case import patches as patches
+from smp.cases._case import step_time as step_time
+from smp.cases._case import with_results as with_results
 from smp.cases._run import CaseOutcome, Difference, run
+from smp.cases._run import find_changes_of as find_changes_of
 from smp.cases._run import schema_of as schema_of
-from smp.cases._servers import find_changes_of as find_changes_of
-from smp.cases._servers import word_refusal as word_refusal
-from smp.cases._steps import in_order as in_order
-from smp.cases._steps import step_time as step_time
-from smp.cases._steps import with_results as with_results
+from smp.cases._run import word_refusal as word_refusal
 from smp.cases._update import corrected, updated_text
 
 __all__ = [

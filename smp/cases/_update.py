@@ -7,9 +7,8 @@ from typing import Any
 
 from smp._values.plain import plain
 from smp._values.values import JSON, JSONObject, as_list, as_object, same
-from smp.cases._case import STEPS, Failure, parse_file
+from smp.cases._case import STEPS, Failure, parse_file, with_results
 from smp.cases._run import CaseOutcome
-from smp.cases._steps import with_results
 from smp.cases._text import add_member, spans
 from smp.documents import dump_json
 from smp.errors import DocumentError, bounded

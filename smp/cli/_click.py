@@ -213,10 +213,7 @@ class DeclaredCommand(click.Command):
         return spelled
 
     def _without_booleans(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Replace flags with a value by those without: ``--wait=true`` by ``--wait``.
-
-        A flag without an opposite is false where it is left out.
-        """
+        """Write ``--wait=true`` as ``--wait``; leave out what is false."""
         flags = {
             name: option
             for option in self.params

@@ -71,10 +71,7 @@ def read_objects(
 
 
 def _parse_names(words: Sequence[str]) -> list[tuple[str, list[str]]]:
-    """Return resources, each with names: ``deploy web``, ``deploy/web svc/web``.
-
-    Raises UsageError.
-    """
+    """Return resources, each with names: ``deploy web``, ``deploy/web svc/web``."""
     # A path is a slip: kubectl takes words for resources, too.
     if words[0].endswith((".yaml", ".yml", ".json")):
         raise UsageError(f"there is no such resource; did you mean -f {words[0]}?")

@@ -192,10 +192,7 @@ class Command(msgspec.Struct, frozen=True):
         return self.error
 
     def _with_files(self, values: Mapping[str, Any]) -> Values:
-        """Return the values, with the files of -f before those of arguments.
-
-        Commas part the files of one option (Go: pflag, StringSliceVarP).
-        """
+        """Put the files of -f first; commas part them (Go: pflag, StringSliceVarP)."""
         found = {**values}
         if "filenames" in found:
             texts = found.pop("filenames")

@@ -116,10 +116,7 @@ def _name_options_file(line: CommandLine) -> None:
 
 
 def _send_nowhere(*streams: int) -> None:
-    """Drop what is left in streams.
-
-    The interpreter flushes its streams when it ends, and reports what fails then.
-    """
+    """Drop what is left in streams: the interpreter flushes them when it ends."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in streams:
         os.dup2(nowhere, stream)

@@ -129,10 +129,7 @@ class Inputs:
 
     @contextmanager
     def _opened(self, path: str) -> Iterator[tuple[BinaryIO, bool]]:
-        """Open a file or standard input, and tell whether it can be read again.
-
-        Raises DocumentError, also for what fails while it is read.
-        """
+        """Open a file or standard input, and tell whether it can be read again."""
         # A second read would return an empty text.
         if path == STDIN and self._stdin_is_read:
             raise DocumentError(
@@ -435,10 +432,7 @@ class Inputs:
         self._paths_as_read += [path for path in paths if can_be_read_again(path)]
 
     def _may_define(self, path: str) -> bool:
-        """Tell whether the files of a path may have a CustomResourceDefinition.
-
-        Searching them takes a fraction of the time of listing their objects.
-        """
+        """Tell whether files may have a definition: a search is faster than a list."""
         for file in self.files(path):
             with self._opened(file) as (stream, _is_regular):
                 before = stream.read(len(_DEFINITION))
@@ -715,10 +709,7 @@ def explain(error: DocumentError, data: bytes) -> DocumentError:
 
 
 def _fetch(url: str) -> bytes:
-    """Read what a server has at a URL. Raises OSError.
-
-    Go: k8s.io/cli-runtime/pkg/resource, URLVisitor.
-    """
+    """Read a URL. Raises OSError. Go: k8s.io/cli-runtime/pkg/resource, URLVisitor."""
     from urllib.request import urlopen  # noqa: PLC0415  # 60 ms, for URLs alone
 
     with urlopen(url, timeout=_PATIENCE) as answer:  # noqa: S310  # http alone

@@ -354,10 +354,7 @@ class Linter(msgspec.Struct):
         kinds: list[str],
         part: LintedPart,
     ) -> tuple[Form, list[Hazard]]:
-        """Return what a document is, and what was found; add its kind to the unknown.
-
-        ``kind`` is the schema of a patch without apiVersion and kind.
-        """
+        """Return what a document is, and what was found; note an unknown kind."""
         if not isinstance(value, dict):
             return "json", [*lint(value, kind, "json")]
         found: list[Hazard] = []

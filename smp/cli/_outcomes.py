@@ -297,10 +297,7 @@ def _is_below(path: Path, above: tuple[Path, ...]) -> bool:
 def _findings_of_decoding(
     found: Decoded, wrong: list[Violation], settings: CommandSettings
 ) -> list[Finding]:
-    """Return what a server says of fields that it drops, and cannot decode.
-
-    Raises DocumentError where validation is strict (KEP-2885).
-    """
+    """Say which fields a server drops, or cannot decode (KEP-2885)."""
     if settings.validate == "ignore":
         return []
     # A server that knows more fields is not known here.

@@ -133,10 +133,7 @@ def find_new_refusals(
 
 
 def _read_from_cluster(settings: CommandSettings, context: str) -> Iterator[JSONObject]:
-    """Yield the policies of a cluster, with their parameters and all namespaces.
-
-    Raises ConfigurationError and ApiError.
-    """
+    """Yield the policies of a cluster, with their parameters and all namespaces."""
     cluster = connect(settings, context)
     kinds = {"Namespace": "v1", **dict.fromkeys(_KINDS, _VERSION)}
     while kinds:

@@ -252,10 +252,7 @@ def _migrate(
     settings: CommandSettings,
     now: datetime,
 ) -> JSONObject | ApplyWarning:
-    """Apply an object again as kubectl does, which takes over what it owned.
-
-    Returns the object, or what kubectl warns of: the object was applied all the same.
-    """
+    """Apply again as kubectl does, which takes over what it owned, or warns."""
     [state] = simulate(before, [step], schema, profile=settings.profile, now=now).states
     if state.error is None:
         return as_object(state.object)

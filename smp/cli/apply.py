@@ -348,10 +348,7 @@ def _unmask(outcome: ObjectOutcome, masks: Masks) -> ObjectOutcome:
 def _last_applied(
     live: Object, last: Object | None, *, has_file: bool
 ) -> tuple[JSONObject | None, str]:
-    """Return the last-applied configuration, and a note on where it comes from.
-
-    A file takes precedence over the annotation of the live object.
-    """
+    """Return what was applied last, by a file or the annotation, and by which."""
     # kubectl knows the annotation only; a file is for objects that come from elsewhere,
     # such as a repository of manifests.
     if last is not None:

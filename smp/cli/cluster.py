@@ -229,10 +229,7 @@ def delete_objects(settings: ClusterSettings) -> int:
 
 
 def _grace_period_of(settings: ClusterSettings) -> int | None:
-    """Return the seconds to end in, None for those of the object. Raises UsageError.
-
-    Go: DeleteOptions.Complete and Validate.
-    """
+    """Return the seconds to end in (Go: DeleteOptions.Complete and Validate)."""
     seconds: int | None = settings.grace_period
     if settings.now:
         if seconds is not None:

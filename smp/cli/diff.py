@@ -152,10 +152,7 @@ def _require_unset(settings: DiffSettings, names: tuple[str, ...], how: str) -> 
 
 
 def _paths_of(settings: DiffSettings) -> tuple[list[str], list[str]]:
-    """Return the paths of ORIGINAL, if there is one, and of MODIFIED.
-
-    MODIFIED is the last argument, unless -f or -k name it. Raises UsageError.
-    """
+    """Return ORIGINAL, and MODIFIED: the last argument without -f or -k."""
     former, modified = [*settings.states], [*settings.paths]
     if former and not modified and not settings.kustomizations:
         modified = [former.pop()]

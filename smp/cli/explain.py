@@ -259,10 +259,7 @@ def _is_api_version(word: str) -> bool:
 def _named(
     words: tuple[str, ...], catalog: Catalog, custom: Iterable[ResourceName]
 ) -> Named:
-    """Return the kind and the path that the words name.
-
-    Raises UnknownKindError, and UsageError for too many words or too few.
-    """
+    """Return the kind and the path that the words name. Raises UnknownKindError."""
     api_version, rest = "", [*words]
     if _is_api_version(words[0]):
         api_version = rest.pop(0)
@@ -303,10 +300,7 @@ def _field_at(schema: Schema, path: str) -> Field:
 
 
 def _fields(type_: Type) -> Iterator[Field]:
-    """Yield the fields of an object or of a list's elements.
-
-    The field ``*`` stands for the keys of a map.
-    """
+    """Yield the fields of an object or of elements; ``*`` is any key of a map."""
     if isinstance(type_, ListType):
         yield from _fields(type_.items)
     elif isinstance(type_, ObjectType):

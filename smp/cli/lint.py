@@ -275,10 +275,7 @@ class _Tally:
 
 
 def _layout_of(settings: CommandSettings) -> Printer:
-    """Return how reports are printed: in the form of compilers, or of other programs.
-
-    Raises what ``printer_of`` raises.
-    """
+    """Return how reports are printed: as compilers do, or for other programs."""
     if settings.quiet:
         return Layout(lambda _report: "")
     if settings.report_format is not None:

@@ -71,10 +71,7 @@ def value_of_lines(text: str) -> tuple[JSON, int] | None:
 
 
 class _Reader:
-    """The place in the text: the next line that is no comment, and its indentation.
-
-    ``content`` is empty at the end of the text.
-    """
+    """The next line that is no comment, "" at the end, and its indentation."""
 
     __slots__ = ("content", "indent", "lines", "next_line")
 

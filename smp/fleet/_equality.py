@@ -221,10 +221,7 @@ class Equality:
     def _covers(
         self, names: tuple[str, ...], part: RawJSON, other: RawJSON, schema: Schema
     ) -> bool:
-        """Tell whether an apply leaves a member of live as it is.
-
-        ``names`` lead to it: it is one of the object, or of its metadata.
-        """
+        """Tell whether an apply leaves a member of live, at ``names``, as it is."""
         # A null deletes what live has.
         if part == other:
             return bytes(part) != _NULL

@@ -459,10 +459,7 @@ class Rows:
     def _heals(
         self, desired: JSONObject, stored: JSONObject | None, schema: Schema
     ) -> bool:
-        """Tell whether what a server stores is all that a manifest asks for.
-
-        It also is where a second apply of the manifest changes nothing.
-        """
+        """Tell whether all that is asked for is stored, or an apply changes nothing."""
         if stored is None:
             return False
         if covers(stored, desired, schema.type):

@@ -204,10 +204,7 @@ def _print_finding(finding: Finding) -> str:
 
 
 def _code(text: str) -> str:
-    """Return a text as code, in which nothing is a link, a mention or a picture.
-
-    It is HTML: a vertical bar ends a cell of a table even between backticks.
-    """
+    """Return a text as code, in HTML: between backticks a bar ends a cell, too."""
     text = cut(printable(text), _LONGEST_LINE).replace("\n", "↵")
     return f"<code>{_html(text)}</code>"
 

@@ -367,10 +367,7 @@ def _match(
 
 
 def _later(former: Record, record: Record) -> Record:
-    """Return what is known of an object last, by its resource version.
-
-    Versions of one object are numbers that grow (KEP-5504).
-    """
+    """Return what came last, by resource versions, which are numbers (KEP-5504)."""
     if record.version == former.version:
         # A list may have what the watch that goes on from it begins with.
         return former if record.event != DELETED else record

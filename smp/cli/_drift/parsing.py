@@ -240,10 +240,7 @@ class RecordReader:
                 number += 1
 
     def _items_of(self, document: Document, cluster: str) -> Iterator[JSON]:
-        """Yield the objects of lists, also of lists in a list; others as they are.
-
-        kubectl replaces a list of objects by its items.
-        """
+        """Yield the objects of lists, and of lists in these, as kubectl does."""
         remaining = [document.value]
         while remaining:
             value = remaining.pop()

@@ -246,10 +246,7 @@ class FleetReader:
         self._expect()
 
     def _expect(self) -> None:
-        """Start processes where what was read is worth them.
-
-        They load what they need while this one still reads.
-        """
+        """Start processes where it pays; they load while this one still reads."""
         if self._size >= LARGE and self._may_start:
             self._workers.start()
 
