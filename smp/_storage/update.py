@@ -75,12 +75,7 @@ from smp.unions import (
     profile_named,
     raise_problems,
 )
-from smp.validation import (
-    find_mounts_of_refused,
-    in_order,
-    judge_names,
-    violations_of,
-)
+from smp.validation import find_mounts_of_refused, in_order, judge_names, violations_of
 from smp.violations import Misfit, Violation
 
 

@@ -2,6 +2,11 @@
 
 Go: GetWarningsForPodTemplate in pkg/api/pod, GetWarningsForService in pkg/api/service
 and their like, WarningsOnCreate and WarningsOnUpdate of the strategies in pkg/registry.
+
+For Pods, and the templates of Pods: pkg/api/pod/warnings.go, pkg/api/node/util.go, and
+pkg/api/persistentvolumeclaim for the claims of volumes. Not told are overlapping paths
+in a volume, addresses in another form than the canonical one, and annotations of
+AppArmor.
 """
 
 from __future__ import annotations
@@ -9,16 +14,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from smp._storage.pod_warnings import (
-    DEPRECATED_VOLUMES,
-    NODE_LABELS,
-    check_claim,
-    check_node_terms,
-    warnings_of_pod,
-)
+import msgspec
+
 from smp._values.fields import objects_in, value_at
-from smp._values.names import label
-from smp._values.values import JSONObject, as_list, as_object, as_text, same
+from smp._values.names import label, label_value
+from smp._values.quantities import read_quantity
+from smp._values.values import (
+    JSON,
+    JSONObject,
+    as_list,
+    as_object,
+    as_text,
+    quote,
+    same,
+)
 from smp.schema.bundle import version_number
 
 # Where resources have a Pod, or the template of one.
@@ -241,3 +250,279 @@ _ALWAYS: Final[dict[tuple[str, str], Callable[[JSONObject], Iterator[str]]]] = {
     ("node.k8s.io", "RuntimeClass"): _check_runtime_class,
     ("storage.k8s.io", "StorageClass"): _check_storage_class,
 }
+
+
+_AFFINITIES: Final = ("podAffinity", "podAntiAffinity")
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+_NULL_SELECTOR: Final = "{}: a null labelSelector results in matching no pod"
+_SECCOMP: Final = 'non-functional in v1.27+; use the "seccompProfile" field instead'
+_SYSCTLS: Final = 'non-functional in v1.11+; use the "sysctls" field instead'
+# In the order of Go: pods.VisitContainersWithPath.
+_CONTAINERS: Final = ("initContainers", "containers", "ephemeralContainers")
+_BYTES: Final = ("memory", "ephemeral-storage")
+# Go: deprecatedNodeLabels.
+NODE_LABELS: Final = {
+    "beta.kubernetes.io/arch": 'deprecated since v1.14; use "kubernetes.io/arch"'
+    " instead",
+    "beta.kubernetes.io/os": 'deprecated since v1.14; use "kubernetes.io/os" instead',
+    "failure-domain.beta.kubernetes.io/region": "deprecated since v1.17; use"
+    ' "topology.kubernetes.io/region" instead',
+    "failure-domain.beta.kubernetes.io/zone": "deprecated since v1.17; use"
+    ' "topology.kubernetes.io/zone" instead',
+    "beta.kubernetes.io/instance-type": "deprecated since v1.17; use"
+    ' "node.kubernetes.io/instance-type" instead',
+    "app.kubernetes.io/created-by": "deprecated since v1.9",
+    "scheduler.alpha.kubernetes.io/preferAvoidPods": "deprecated since v1.22; use"
+    " Taints and Tolerations instead",
+    "node-role.kubernetes.io/master": 'use "node-role.kubernetes.io/control-plane"'
+    " instead",
+}
+_ANNOTATIONS: Final = {
+    "scheduler.alpha.kubernetes.io/critical-pod": "non-functional in v1.16+; use the"
+    ' "priorityClassName" field instead',
+    "security.alpha.kubernetes.io/sysctls": _SYSCTLS,
+    "security.alpha.kubernetes.io/unsafe-sysctls": _SYSCTLS,
+}
+# Volumes of a Pod, and of a PersistentVolume.
+DEPRECATED_VOLUMES: Final = {
+    "photonPersistentDisk": "deprecated in v1.11, non-functional in v1.16+",
+    "gitRepo": "deprecated in v1.11, and disabled by default in v1.33+",
+    "scaleIO": "deprecated in v1.16, non-functional in v1.22+",
+    "flocker": "deprecated in v1.22, non-functional in v1.25+",
+    "storageOS": "deprecated in v1.22, non-functional in v1.25+",
+    "quobyte": "deprecated in v1.22, non-functional in v1.25+",
+    "glusterfs": "deprecated in v1.25, non-functional in v1.26+",
+    "cephfs": "deprecated in v1.28, non-functional in v1.31+",
+    "rbd": "deprecated in v1.28, non-functional in v1.31+",
+}
+
+
+class _Port(msgspec.Struct, frozen=True):
+    """A port of a container, and where it stands."""
+
+    place: str
+    name: str
+    number: JSON
+    protocol: str
+    host_ip: str
+    host_port: JSON
+
+
+def warnings_of_pod(pod: JSONObject, above: str = "") -> Iterator[str]:
+    """Yield the warnings for a Pod, or for the template at the path ``above``."""
+    spec, path = as_object(pod.get("spec")), f"{above}spec"
+    annotations = as_object(value_at(pod, ("metadata", "annotations")))
+    yield from _check_node_labels(spec, path)
+    yield from _check_constraints(spec, path)
+    for key, problem in _ANNOTATIONS.items():
+        if key in annotations:
+            yield f"{above}metadata.annotations[{key}]: {problem}"
+    yield from _check_volumes(spec, path)
+    yield from _check_repeated(spec.get("hostAliases"), "ip", f"{path}.hostAliases")
+    secrets = f"{path}.imagePullSecrets"
+    yield from _check_repeated(spec.get("imagePullSecrets"), "name", secrets)
+    for index, secret in enumerate(objects_in(spec.get("imagePullSecrets"))):
+        if not secret.get("name"):
+            yield f'{secrets}[{index}].name: invalid empty name ""'
+    yield from fractions_in(spec.get("overhead"), _BYTES, f"{path}.overhead")
+    profile = value_at(spec, ("securityContext", "seccompProfile"))
+    key = "seccomp.security.alpha.kubernetes.io/pod"
+    if profile is None and key in annotations:
+        yield f"{above}metadata.annotations[{key}]: {_SECCOMP}"
+    for container, place in _containers(spec, path):
+        key = f"container.seccomp.security.alpha.kubernetes.io/{container.get('name')}"
+        own = value_at(container, ("securityContext", "seccompProfile"))
+        if own is None and key in annotations:
+            yield f"{above}metadata.annotations[{key}]: {_SECCOMP}"
+        for name in _BYTES:
+            for kind in ("limits", "requests"):
+                amounts = value_at(container, ("resources", kind))
+                yield from fractions_in(amounts, (name,), f"{place}.resources.{kind}")
+        yield from _check_variables(container, f"{place}.env")
+    ports = [*_ports(spec, path)]
+    yield from _check_ports(ports)
+    yield from _check_port_names(ports)
+    grace = spec.get("terminationGracePeriodSeconds")
+    if isinstance(grace, int) and grace < 0:
+        yield (
+            f"{path}.terminationGracePeriodSeconds: must be >= 0; negative values are"
+            " invalid and will be treated as 1"
+        )
+    yield from _check_affinity(spec, path)
+
+
+def fractions_in(amounts: JSON, resources: tuple[str, ...], path: str) -> Iterator[str]:
+    """Yield a warning for each amount of bytes that is no whole number."""
+    for name in resources:
+        quantity = read_quantity(as_object(amounts).get(name))
+        if quantity is not None and quantity.round_up_to_milli().exponent < 0:
+            yield (
+                f"{path}[{name}]: fractional byte value {quote(quantity.text)} is"
+                " invalid, must be an integer"
+            )
+
+
+def check_node_terms(terms: JSON, path: str) -> Iterator[str]:
+    """Yield the warnings for the terms of a node selector."""
+    for index, term in enumerate(objects_in(terms)):
+        yield from _check_node_term(term, f"{path}[{index}]")
+
+
+def _check_node_term(
+    term: JSONObject, path: str, *, checks_values: bool = False
+) -> Iterator[str]:
+    """Yield the warnings of Go's GetWarningsForNodeSelectorTerm."""
+    for index, expression in enumerate(objects_in(term.get("matchExpressions"))):
+        place = f"{path}.matchExpressions[{index}]"
+        key = as_text(expression.get("key"))
+        if key in NODE_LABELS:
+            yield f"{place}.key: {key} is {NODE_LABELS[key]}"
+        for at, value in enumerate(as_list(expression.get("values"))):
+            problem = label_value(as_text(value)) if checks_values else ""
+            if problem:
+                yield f"{place}.values[{at}]: {as_text(value)} is invalid, {problem}"
+
+
+def _check_node_labels(spec: JSONObject, path: str) -> Iterator[str]:
+    for key in sorted(as_object(spec.get("nodeSelector"))):
+        if key in NODE_LABELS:
+            yield f"{path}.nodeSelector[{key}]: {NODE_LABELS[key]}"
+    affinity = as_object(value_at(spec, ("affinity", "nodeAffinity")))
+    place = f"{path}.affinity.nodeAffinity"
+    terms = value_at(affinity, (_REQUIRED, "nodeSelectorTerms"))
+    yield from check_node_terms(terms, f"{place}.{_REQUIRED}.nodeSelectorTerms")
+    for index, preferred in enumerate(objects_in(affinity.get(_PREFERRED))):
+        where = f"{place}.{_PREFERRED}[{index}].preference"
+        term = as_object(preferred.get("preference"))
+        yield from _check_node_term(term, where, checks_values=True)
+
+
+def _check_constraints(spec: JSONObject, path: str) -> Iterator[str]:
+    constraints = objects_in(spec.get("topologySpreadConstraints"))
+    for index, constraint in enumerate(constraints):
+        place = f"{path}.topologySpreadConstraints[{index}]"
+        key = as_text(constraint.get("topologyKey"))
+        if key in NODE_LABELS:
+            yield f"{place}.topologyKey: {key} is {NODE_LABELS[key]}"
+        if constraint.get("labelSelector") is None:
+            yield _NULL_SELECTOR.format(f"{place}.labelSelector")
+
+
+def _check_volumes(spec: JSONObject, path: str) -> Iterator[str]:
+    for index, volume in enumerate(objects_in(spec.get("volumes"))):
+        place = f"{path}.volumes[{index}]"
+        for name, problem in DEPRECATED_VOLUMES.items():
+            if volume.get(name) is not None:
+                yield f"{place}.{name}: {problem}"
+        claim = value_at(volume, ("ephemeral", "volumeClaimTemplate", "spec"))
+        where = f"{place}.ephemeral.volumeClaimTemplate.spec"
+        yield from check_claim(as_object(claim), where)
+
+
+def check_claim(spec: JSONObject, path: str) -> Iterator[str]:
+    """Yield the warnings of Go's GetWarningsForPersistentVolumeClaimSpec."""
+    for kind in ("requests", "limits"):
+        amounts = value_at(spec, ("resources", kind))
+        yield from fractions_in(amounts, ("storage",), f"{path}.resources.{kind}")
+
+
+def _check_repeated(listed: JSON, field: str, path: str) -> Iterator[str]:
+    """Yield a warning for each element whose field an element before it has."""
+    seen: set[str] = set()
+    for index, element in enumerate(objects_in(listed)):
+        text = as_text(element.get(field))
+        if text in seen:
+            yield f"{path}[{index}].{field}: duplicate {field} {quote(text)}"
+        seen.add(text)
+
+
+def _containers(spec: JSONObject, path: str) -> Iterator[tuple[JSONObject, str]]:
+    for field in _CONTAINERS:
+        for index, container in enumerate(objects_in(spec.get(field))):
+            yield container, f"{path}.{field}[{index}]"
+
+
+def _check_variables(container: JSONObject, path: str) -> Iterator[str]:
+    """Yield a warning for each variable that hides one before it, and has it not."""
+    seen: set[str] = set()
+    for index, variable in enumerate(objects_in(container.get("env"))):
+        name, value = as_text(variable.get("name")), as_text(variable.get("value"))
+        reference = f"$({name})"
+        extends = reference in value and value != reference
+        if name in seen and (variable.get("valueFrom") is not None or not extends):
+            yield (
+                f"{path}[{index}]: hides previous definition of {quote(name)}, which"
+                " may be dropped when using apply"
+            )
+        seen.add(name)
+
+
+def _ports(spec: JSONObject, path: str) -> Iterator[_Port]:
+    for container, place in _containers(spec, path):
+        for index, port in enumerate(objects_in(container.get("ports"))):
+            yield _Port(
+                f"{place}.ports[{index}]",
+                as_text(port.get("name")),
+                port.get("containerPort"),
+                as_text(port.get("protocol")),
+                as_text(port.get("hostIP")),
+                port.get("hostPort") or 0,
+            )
+
+
+def _check_ports(ports: list[_Port]) -> Iterator[str]:
+    """Yield the warnings for ports that have the number and protocol of another."""
+    before: dict[tuple[JSON, str], list[_Port]] = {}
+    for port in ports:
+        if port.host_ip and not port.host_port:
+            yield (
+                f"{port.place}: hostIP set without hostPort: {{Name:{port.name}"
+                f" HostPort:0 ContainerPort:{port.number} Protocol:{port.protocol}"
+                f" HostIP:{port.host_ip}}}"
+            )
+        others = before.setdefault((port.number, port.protocol), [])
+        for other in others:
+            relation = _relate(port, other)
+            if relation:
+                yield f"{port.place}: {relation} port definition with {other.place}"
+        others.append(port)
+
+
+def _relate(port: _Port, other: _Port) -> str:
+    """Return how two ports of one number and protocol get in each other's way."""
+    if (port.host_ip, port.host_port) == (other.host_ip, other.host_port):
+        return "duplicate"
+    if not port.host_port or not other.host_port:
+        return "overlapping"
+    is_one_open = bool(port.host_ip) != bool(other.host_ip)
+    same_port = port.host_port == other.host_port
+    return "dangerously ambiguous" if same_port and is_one_open else ""
+
+
+def _check_port_names(ports: list[_Port]) -> Iterator[str]:
+    places: dict[str, str] = {}
+    for port in ports:
+        first = places.setdefault(port.name, port.place)
+        if port.name and first != port.place:
+            yield (
+                f"{port.place}: duplicate port name {quote(port.name)} with {first},"
+                f" services and probes that select ports by name will use {first}"
+            )
+
+
+def _check_affinity(spec: JSONObject, path: str) -> Iterator[str]:
+    affinity = as_object(spec.get("affinity"))
+    for kind in _AFFINITIES:
+        terms = as_object(affinity.get(kind))
+        where = f"{path}.affinity.{kind}"
+        for index, term in enumerate(objects_in(terms.get(_REQUIRED))):
+            yield from _check_affinity_term(term, f"{where}.{_REQUIRED}[{index}]")
+        for index, weighted in enumerate(objects_in(terms.get(_PREFERRED))):
+            place = f"{where}.{_PREFERRED}[{index}].podAffinityTerm"
+            yield from _check_affinity_term(weighted.get("podAffinityTerm"), place)
+
+
+def _check_affinity_term(term: JSON, path: str) -> Iterator[str]:
+    if as_object(term).get("labelSelector") is None:
+        yield _NULL_SELECTOR.format(f"{path}.labelSelector")

@@ -7,17 +7,8 @@ from typing import Any, Final
 
 from smp._storage.update import as_stored
 from smp._values.plain import over_json, require_object
-from smp._values.values import (
-    JSON,
-    Absent,
-    JSONObject,
-    as_object,
-    check_depth,
-    same,
-)
-from smp.comparison._comparison import (
-    Comparison,
-)
+from smp._values.values import JSON, Absent, JSONObject, as_object, check_depth, same
+from smp.comparison._comparison import Comparison
 from smp.comparison._meanings import TypeNormalizer
 from smp.comparison._rules import Rules, reach_of
 from smp.comparison._walk import (
@@ -100,9 +91,7 @@ def compared(  # noqa: PLR0913  # two objects, and what is to be set aside
     meaning = TypeNormalizer.of(schema)
     aligned = walk.aligned(ComparedPlace(sides, meaning, reach_of(found)))
     return Comparison(
-        sort_by_path(walk.differences),
-        sort_by_path(walk.set_aside),
-        as_object(aligned),
+        sort_by_path(walk.differences), sort_by_path(walk.set_aside), as_object(aligned)
     )
 
 

@@ -42,11 +42,7 @@ from smp._values.values import (
     scalar_key,
 )
 from smp.comparison import _normalizers as normalizers
-from smp.comparison._comparison import (
-    RULE,
-    Difference,
-    SetAside,
-)
+from smp.comparison._comparison import RULE, Difference, SetAside
 from smp.comparison._meanings import TypeNormalizer
 from smp.comparison._normalizers import REASONS, key_of_value
 from smp.comparison._rules import Reach, Rule
@@ -142,12 +138,7 @@ class ComparisonWalk:
     """One comparison: what was found so far."""
 
     def __init__(
-        self,
-        desired: JSONObject,
-        live: JSONObject,
-        schema: Schema,
-        *,
-        normalizes: bool,
+        self, desired: JSONObject, live: JSONObject, schema: Schema, *, normalizes: bool
     ) -> None:
         self.differences: list[Difference] = []
         self.set_aside: list[SetAside] = []

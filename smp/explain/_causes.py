@@ -93,10 +93,7 @@ _TYPED: Final = "Go: encoding/json and the conversion of k8s.io/apimachinery"
 
 # By code. The engine has sentences of its own for unions.
 CAUSES: Final[dict[str, Reason]] = {
-    "set": Reason(
-        "the manifest sets it",
-        _DIFF,
-    ),
+    "set": Reason("the manifest sets it", _DIFF),
     "overwritten": Reason(
         "the manifest sets it, and it was changed in the live object since the last "
         "apply{by}: that change is lost",
@@ -109,21 +106,14 @@ CAUSES: Final[dict[str, Reason]] = {
         _DIFF,
         "warning",
     ),
-    "deleted-by-null": Reason(
-        "the manifest has null here",
-        _DIFF,
-    ),
+    "deleted-by-null": Reason("the manifest has null here", _DIFF),
     "pruned": Reason(
         "it is in the last-applied configuration and no longer in the manifest",
         _THREE_WAY,
     ),
-    "equal": Reason(
-        "the live object has this value already, so it is not sent",
-        _DIFF,
-    ),
+    "equal": Reason("the live object has this value already, so it is not sent", _DIFF),
     "already-gone": Reason(
-        "it is no longer in the manifest, and no longer in the live object",
-        _THREE_WAY,
+        "it is no longer in the manifest, and no longer in the live object", _THREE_WAY
     ),
     "live-only": Reason(
         "it is neither in the manifest nor in the last-applied configuration, so it "
@@ -131,8 +121,7 @@ CAUSES: Final[dict[str, Reason]] = {
         _THREE_WAY,
     ),
     "never-applied": Reason(
-        "it is not in the manifest, and it cannot be pruned: {unknown}",
-        _THREE_WAY,
+        "it is not in the manifest, and it cannot be pruned: {unknown}", _THREE_WAY
     ),
     "owned-by-others": Reason(
         "it belongs to {owners}; it is neither in the manifest nor in the "
@@ -140,17 +129,13 @@ CAUSES: Final[dict[str, Reason]] = {
         _THREE_WAY,
     ),
     "server-set": Reason(
-        "a server sets it",
-        "Go: rest.BeforeCreate and rest.BeforeUpdate",
+        "a server sets it", "Go: rest.BeforeCreate and rest.BeforeUpdate"
     ),
     "server-default": Reason(
         "it is the default that a server fills in where the manifest has nothing",
         "Go: the defaulting functions of the type",
     ),
-    "allocated": Reason(
-        "{controller} sets it",
-        "Go: the strategy of the resource",
-    ),
+    "allocated": Reason("{controller} sets it", "Go: the strategy of the resource"),
     "last-applied-annotation": Reason(
         "kubectl apply keeps the last-applied configuration in it",
         "Go: k8s.io/kubectl, util.GetModifiedConfiguration",
@@ -161,11 +146,7 @@ CAUSES: Final[dict[str, Reason]] = {
         "Go: strategicpatch.applyRetainKeysDirective",
         "note",
     ),
-    "union": Reason(
-        "{why}",
-        "{rule}",
-        "note",
-    ),
+    "union": Reason("{why}", "{rule}", "note"),
     "lost-with-parent": Reason(
         "what it is in was removed as a whole: it is in the last-applied "
         "configuration and no longer in the manifest",
@@ -213,13 +194,9 @@ CAUSES: Final[dict[str, Reason]] = {
         _TYPED,
         "note",
     ),
-    "canonical": Reason(
-        "a server stores the value in this form",
-        _TYPED,
-    ),
+    "canonical": Reason("a server stores the value in this form", _TYPED),
     "filled-in": Reason(
-        "a server fills it in",
-        "Go: the defaulting functions of the type",
+        "a server fills it in", "Go: the defaulting functions of the type"
     ),
     "repeated-key": Reason(
         "several elements have this patch merge key, and a patch merges elements of "
@@ -234,9 +211,7 @@ CAUSES: Final[dict[str, Reason]] = {
         "error",
     ),
     "not-as-asked": Reason(
-        "the patch does not lead to what the manifest asks for",
-        _THREE_WAY,
-        "error",
+        "the patch does not lead to what the manifest asks for", _THREE_WAY, "error"
     ),
     "not-pruned": Reason(
         "the patch does not remove it, although it is no longer in the manifest",
@@ -244,8 +219,7 @@ CAUSES: Final[dict[str, Reason]] = {
         "error",
     ),
     "nothing-to-delete": Reason(
-        "the manifest has null here, and the live object has nothing",
-        _DIFF,
+        "the manifest has null here, and the live object has nothing", _DIFF
     ),
     "conflict": Reason(
         "it belongs to {owners}, and the manifest has another value: a server-side "
@@ -282,7 +256,7 @@ _WITHOUT_DEFINITION: Final[dict[str, str]] = {
     "lost-in-list": (
         "the manifest replaces the list as a whole: the kind has no schema, so a list "
         "is one value"
-    ),
+    )
 }
 _STRATEGIC: Final = "Go: strategicpatch."
 # The causes of how a list is merged: what changes in its elements has causes below.

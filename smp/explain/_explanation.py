@@ -26,11 +26,7 @@ from smp.unions import Change
 
 # Live has the value of the user, and it changes or goes as the user asks for.
 _ASKED_FOR: Final = frozenset({"overwritten", "overwrites-controller", "pruned", "set"})
-_SAID_BY: Final = (
-    ("last-applied", BASE),
-    ("manifest", MANIFEST),
-    ("default", DEFAULT),
-)
+_SAID_BY: Final = (("last-applied", BASE), ("manifest", MANIFEST), ("default", DEFAULT))
 # Go: k8s.io/kubectl, pkg/cmd/apply, FieldManagerClientSideApply.
 _CLIENT_SIDE: Final = ("kubectl-client-side-apply", "Update")
 
@@ -54,10 +50,7 @@ class Explanation:
     """What is known of one apply; ``causes`` are those that were found."""
 
     def __init__(
-        self,
-        ways: Ways,
-        result: ApplyResult,
-        shows: Callable[[Path, str], bool] | None,
+        self, ways: Ways, result: ApplyResult, shows: Callable[[Path, str], bool] | None
     ) -> None:
         self.causes: list[Cause] = []
         inputs = ways.inputs
@@ -142,11 +135,7 @@ class Explanation:
         return self._shows is None or self._shows(path, code)
 
     def _add(
-        self,
-        sides: Sides,
-        owned: OwnedPlace,
-        code: str,
-        change: Change | None = None,
+        self, sides: Sides, owned: OwnedPlace, code: str, change: Change | None = None
     ) -> None:
         """Add the cause of a value, if it is shown.
 

@@ -7,13 +7,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from smp._values.values import (
-    ABSENT,
-    JSON,
-    Absent,
-    as_list,
-    same,
-)
+from smp._values.values import ABSENT, JSON, Absent, as_list, same
 from smp.explain._causes import Edit, Input, Remedy, Way
 from smp.explain._ways import Ways
 from smp.paths import value_at

@@ -11,15 +11,7 @@ from smp._values.values import ABSENT, JSON, Absent, JSONObject, same
 from smp.paths import Element, KeyedElement, Path
 from smp.schema.list_types import by_list_types
 from smp.schema.model import Schema, Type
-from smp.schema.sides import (
-    BASE,
-    DEFAULT,
-    LIVE,
-    MANIFEST,
-    RESULT,
-    Roles,
-    Sides,
-)
+from smp.schema.sides import BASE, DEFAULT, LIVE, MANIFEST, RESULT, Roles, Sides
 
 # In this order, the index of an element is that of the first object that has it.
 _ORDER: Final = (RESULT, LIVE, MANIFEST, BASE, DEFAULT)

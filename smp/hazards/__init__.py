@@ -16,9 +16,7 @@ from __future__ import annotations
 from smp._values.findings import Input, Severity
 from smp.hazards._find import all_directive_hazards as all_directive_hazards
 from smp.hazards._find import change_hazards as change_hazards
-from smp.hazards._find import (
-    custom_resource_hazards as custom_resource_hazards,
-)
+from smp.hazards._find import custom_resource_hazards as custom_resource_hazards
 from smp.hazards._find import input_hazards as input_hazards
 from smp.hazards._find import patch_hazards as patch_hazards
 from smp.hazards._hazard import HAZARDS, POLICIES, Hazard, HazardError, Policy

@@ -23,7 +23,6 @@ from smp._values.values import (
     ABSENT,
     JSON,
     Absent,
-    JSONArray,
     JSONObject,
     as_text,
     same,
@@ -217,106 +216,114 @@ def _add_operation(error: PatchError, index: int, operation: JSON) -> PatchError
     return error
 
 
+class CopiedDocument:
+    """A document whose objects and lists are copied where an operation changes them.
+
+    It stands in a list of its own, so that the root is replaced as any other value is.
+    """
+
+    __slots__ = ("_own", "holder")
+
+    def __init__(self, document: JSON) -> None:
+        self.holder: list[JSON] = [document]
+        # The copies, by identity. A copy is not copied again: otherwise many operations
+        # on one list would copy it each time.
+        self._own: dict[int, JSON] = {}
+
+    def copy_unless_own(self, container: Any, key: Any) -> Any:
+        """Return an object or a list in another one, as a copy.
+
+        Raises OperationError for another value.
+        """
+        value = container[key]
+        if id(value) in self._own:
+            return value
+        if not isinstance(value, (dict, list)):
+            raise make_missing_error()
+        value = value.copy()
+        container[key] = value
+        self._own[id(value)] = value
+        return value
+
+
 def _run_all(document: JSON, operations: JSON, max_copied: int) -> JSON:
     """Apply operations in order, all of them or none. Raises as ``apply`` does."""
-    # The document stands in a list of its own, so that the root is replaced as any
-    # other value is.
-    holder: list[JSON] = [document]
+    changed = CopiedDocument(document)
     copied = 0
-    copies: dict[int, JSONObject | JSONArray] = {}
     for index, operation in enumerate(_parse(operations)):
         with _locate(index, operation.members):
             # A few copies of copies would make a document of any size.
             if operation.name == "copy":
-                copied += len(json.dumps(_value_at(holder, operation.source)))
+                copied += len(json.dumps(_value_at(changed, operation.source)))
             if copied > max_copied:
                 raise OperationError(
                     f"the copies exceed {max_copied} bytes", code="too-much-copied"
                 )
-            _run(holder, operation, copies)
-    return holder[0]
+            _run(changed, operation)
+    return changed.holder[0]
 
 
-def _run(
-    holder: list[JSON],
-    operation: _Operation,
-    copies: dict[int, JSONObject | JSONArray],
-) -> None:
-    """Apply an operation to the value in the holder (RFC 6902, section 4)."""
+def _run(document: CopiedDocument, operation: _Operation) -> None:
+    """Apply an operation to a document (RFC 6902, section 4)."""
     target = operation.target
     match operation.name:
         case "add":
-            _add(holder, target, operation.value, copies)
+            _add(document, target, operation.value)
         case "copy":
             # A copy of what was copied before may be changed: it gets its own.
-            value = copy.deepcopy(_value_at(holder, operation.source))
-            _add(holder, target, value, copies)
+            _add(document, target, copy.deepcopy(_value_at(document, operation.source)))
         case "move":
-            _move(holder, operation, copies)
+            _move(document, operation.source, target)
         case "remove":
-            _remove(holder, target, copies)
+            _remove(document, target)
         case "replace":
-            parent, key = _place(holder, target, copies)
-            if key == "-" and isinstance(parent, list):
+            parent, part = _place(document, target)
+            if part == "-" and isinstance(parent, list):
                 raise OperationError("'-' names no element that could be replaced")
-            _child(parent, key)  # it has to exist
-            _assign(parent, key, operation.value)
+            parent[_key(parent, part)] = operation.value
         case _:
-            _test(holder, operation)
+            _test(document, operation)
 
 
-def _add(
-    holder: list[JSON],
-    target: tuple[str, ...],
-    value: JSON,
-    copies: dict[int, JSONObject | JSONArray],
-) -> None:
-    parent, key = _place(holder, target, copies)
-    if not target or isinstance(parent, dict):
-        _assign(parent, key, value)
-        return
-    index = len(parent) if key == "-" else _index(key)
-    if index > len(parent):
-        raise OperationError("an element cannot be added beyond the end of its list")
-    parent.insert(index, value)
+def _add(document: CopiedDocument, target: tuple[str, ...], value: JSON) -> None:
+    parent, part = _place(document, target)
+    if not target:
+        parent[0] = value
+    elif isinstance(parent, dict):
+        parent[part] = value
+    else:
+        index = len(parent) if part == "-" else _index(part)
+        if index > len(parent):
+            problem = "an element cannot be added beyond the end of its list"
+            raise OperationError(problem)
+        parent.insert(index, value)
 
 
-def _remove(
-    holder: list[JSON],
-    target: tuple[str, ...],
-    copies: dict[int, JSONObject | JSONArray],
-) -> None:
+def _remove(document: CopiedDocument, target: tuple[str, ...]) -> None:
     if not target:
         raise OperationError("the whole document cannot be removed")
-    parent, key = _place(holder, target, copies)
-    _child(parent, key)  # it has to exist
-    if isinstance(parent, dict):
-        del parent[key]
-    else:
-        del parent[_index(key)]
+    parent, part = _place(document, target)
+    del parent[_key(parent, part)]
 
 
 def _move(
-    holder: list[JSON],
-    operation: _Operation,
-    copies: dict[int, JSONObject | JSONArray],
+    document: CopiedDocument, source: tuple[str, ...], target: tuple[str, ...]
 ) -> None:
     """Move a value: remove it, then add it at the target (RFC 6902, section 4.4)."""
-    source, target = operation.source, operation.target
-    value = _value_at(holder, source)
+    value = _value_at(document, source)
     if source == target:
         return
     # "The 'from' location MUST NOT be a proper prefix of the 'path' location."
     if target[: len(source)] == source:
         raise OperationError("a value cannot be moved into itself")
-    _remove(holder, source, copies)
-    _add(holder, target, value, copies)
+    _remove(document, source)
+    _add(document, target, value)
 
 
-def _test(holder: list[JSON], operation: _Operation) -> None:
+def _test(document: CopiedDocument, operation: _Operation) -> None:
     value: JSON | Absent
     try:
-        value = _value_at(holder, operation.target)
+        value = _value_at(document, operation.target)
     except OperationError:
         value = ABSENT
     if value is ABSENT or not _equal(value, operation.value):
@@ -340,64 +347,45 @@ def _equal(left: JSON, right: JSON) -> bool:
     return same(left, right)
 
 
-def _place(
-    holder: list[JSON],
-    target: tuple[str, ...],
-    copies: dict[int, JSONObject | JSONArray],
-) -> tuple[JSONObject | JSONArray, str]:
+def _place(document: CopiedDocument, target: tuple[str, ...]) -> tuple[Any, str]:
     """Return the object or list that a place is in, and its name or index there.
 
-    Objects and lists on the way are copied, so that they may be changed. ``copies``
-    holds the copies made so far, by identity. A copy is not copied again: otherwise
-    many operations on one list would copy it each time.
+    Objects and lists on the way are copied, so that they may be changed.
     """
-    parent: JSONObject | JSONArray = holder
-    key = "0"
+    parent: Any = document.holder
+    last = "0"
     for part in target:
-        child = _child(parent, key)
-        if not isinstance(child, (dict, list)):
-            raise _make_missing_error()
-        if id(child) not in copies:
-            child = child.copy()
-            copies[id(child)] = child
-            _assign(parent, key, child)
-        parent, key = child, part
-    return parent, key
+        parent, last = document.copy_unless_own(parent, _key(parent, last)), part
+    return parent, last
 
 
-def _value_at(holder: list[JSON], parts: tuple[str, ...]) -> JSON:
-    value = holder[0]
+def _value_at(document: CopiedDocument, parts: tuple[str, ...]) -> JSON:
+    value = document.holder[0]
     for part in parts:
-        value = _child(value, part)
+        container: Any = value
+        value = container[_key(container, part)]
     return value
 
 
-def _child(parent: JSON, key: str) -> JSON:
-    """Return a member or an element. Raises OperationError where there is none."""
-    if isinstance(parent, dict) and key in parent:
-        return parent[key]
+def _key(parent: JSON, part: str) -> str | int:
+    """Return the name or index of a value. Raises OperationError where it is not."""
+    if isinstance(parent, dict) and part in parent:
+        return part
     if isinstance(parent, list):
-        index = _index(key)
+        index = _index(part)
         if index < len(parent):
-            return parent[index]
-    raise _make_missing_error()
+            return index
+    raise make_missing_error()
 
 
-def _assign(parent: JSONObject | JSONArray, key: str, value: JSON) -> None:
-    if isinstance(parent, dict):
-        parent[key] = value
-    else:
-        parent[_index(key)] = value
-
-
-def _index(key: str) -> int:
+def _index(part: str) -> int:
     """Return the index that a part of a pointer is. Raises OperationError."""
     # "-" as well: "the (nonexistent) member after the last array element".
-    if not _INDEX.fullmatch(key):
-        raise _make_missing_error()
-    return int(key)
+    if not _INDEX.fullmatch(part):
+        raise make_missing_error()
+    return int(part)
 
 
-def _make_missing_error() -> OperationError:
+def make_missing_error() -> OperationError:
     # It does not quote the document, which may hold secrets.
     return OperationError("path not found in the document", code="missing-path")

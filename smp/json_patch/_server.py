@@ -17,12 +17,16 @@ from smp._values import codec
 from smp._values.plain import over_json
 from smp._values.values import JSON, JSONObject, as_object, as_text, same, type_name
 from smp.errors import PatchError
-from smp.json_patch._rfc6902 import MAX_COPIED, OperationError
+from smp.json_patch._rfc6902 import (
+    MAX_COPIED,
+    CopiedDocument,
+    OperationError,
+    make_missing_error,
+)
 from smp.paths import Path, unescape_pointer
 
 # Go: strconv.Atoi, of numbers that no list is long enough for.
 _INDEX: Final = re.compile(r"[+-]?[0-9]{1,18}")
-_MISSING: Final = "path not found in the document"
 
 
 @over_json("the document", "document", "operations")
@@ -52,7 +56,7 @@ def apply_as_server(
             apply_one(patched, operation)
         except OperationError as error:
             raise _locate(error, index, operation) from None
-    return patched.document
+    return patched.holder[0]
 
 
 def _check(index: int, operation: JSON, *, decodes: bool) -> None:
@@ -90,23 +94,14 @@ def _steps(pointer: str) -> list[str]:
     return [unescape_pointer(step) for step in steps]
 
 
-class _Patched:
-    """The document, whose containers are copied where an operation changes them."""
+class _Patched(CopiedDocument):
+    """A document, and how many bytes its copy operations have added."""
 
-    __slots__ = ("_copied", "_holder", "_own")
+    __slots__ = ("_copied",)
 
     def __init__(self, document: JSONObject) -> None:
-        self._holder: list[JSON] = [document]
-        # The containers that are no one else's, by identity.
-        self._own: dict[int, JSON] = {}
+        super().__init__(document)
         self._copied = 0
-
-    @property
-    def document(self) -> JSON:
-        return self._holder[0]
-
-    def replace_document(self, value: JSON) -> None:
-        self._holder[0] = value
 
     def place(self, operation: JSONObject, name: str) -> tuple[Any, str]:
         """Return the object or list that a pointer leads into, and the last step.
@@ -119,28 +114,16 @@ class _Patched:
             raise OperationError(problem, code="invalid-operation")
         steps = _steps(pointer)
         if not steps:
-            raise OperationError(_MISSING, code="missing-path")
-        container: Any = self._copy_unless_own(self._holder, 0)
+            raise make_missing_error()
+        container: Any = self.copy_unless_own(self.holder, 0)
         for step in steps[:-1]:
             key: Any = step
             if isinstance(container, list):
                 key = _index(container, step)
             elif step not in container:
-                raise OperationError(_MISSING, code="missing-path")
-            container = self._copy_unless_own(container, key)
+                raise make_missing_error()
+            container = self.copy_unless_own(container, key)
         return container, steps[-1]
-
-    def _copy_unless_own(self, container: Any, key: Any) -> Any:
-        """Return a container in another one, copied if it is not our own."""
-        value = container[key]
-        if id(value) in self._own:
-            return value
-        if not isinstance(value, dict | list):
-            raise OperationError(_MISSING, code="missing-path")
-        value = value.copy()
-        container[key] = value
-        self._own[id(value)] = value
-        return value
 
     def copied(self, value: JSON) -> JSON:
         """Return a copy. Raises OperationError where all copies together are too long.
@@ -162,12 +145,12 @@ def _index(elements: list[JSON], step: str, most: int | None = None) -> int:
     """
     size = len(elements) if most is None else most
     if not _INDEX.fullmatch(step):
-        raise OperationError(_MISSING, code="missing-path")
+        raise make_missing_error()
     index = int(step)
     if index < 0:
         index += size
     if not 0 <= index < size:
-        raise OperationError(_MISSING, code="missing-path")
+        raise make_missing_error()
     return index
 
 
@@ -197,7 +180,7 @@ def _remove_at(container: Any, step: str) -> JSON:
     elif step in container:
         key = step
     else:
-        raise OperationError(_MISSING, code="missing-path")
+        raise make_missing_error()
     value: JSON = container.pop(key)
     return value
 
@@ -216,7 +199,7 @@ def _replace(patched: _Patched, operation: JSONObject) -> None:
         if not isinstance(value, dict | list):
             problem = f"the value must be an object or a list, not {type_name(value)}"
             raise OperationError(problem)
-        patched.replace_document(value)
+        patched.holder[0] = value
         return
     container, step = patched.place(operation, "path")
     key = _index(container, step) if isinstance(container, list) else step
@@ -235,7 +218,7 @@ def _copy(patched: _Patched, operation: JSONObject) -> None:
 
 def _test(patched: _Patched, operation: JSONObject) -> None:
     if operation.get("path") == "":
-        found = patched.document
+        found = patched.holder[0]
     else:
         found = _find(*patched.place(operation, "path"))
     if not same(found, operation.get("value")):

@@ -135,7 +135,7 @@ class Catalog:
         }
         return cls(
             compiled.kinds,
-            _chain(compiled.types.get, _load_metadata),
+            partial(_load_chained, compiled.types.get, _load_metadata),
             definitions=len(defined),
             structural=crd.structural_schemas(plain),
         )
@@ -166,7 +166,7 @@ class Catalog:
             text = f"{len(unpublished)} marker{plural} not published: {unpublished[0]}"
             warnings.warn(text, stacklevel=2)
         compiled = _compile_documents(document)
-        load = _chain(compiled.types.get, kubernetes().load)
+        load = partial(_load_chained, compiled.types.get, kubernetes().load)
         return cls(compiled.kinds, load, source="Go")
 
     # A loader is a function of a module, with its arguments, so that it can be pickled.
@@ -235,7 +235,7 @@ class Catalog:
         # are on: custom resources have none.
         return Catalog(
             {**self._kinds, **other._kinds},
-            _chain(other.load, self.load),
+            partial(_load_chained, other.load, self.load),
             source=" + ".join([part for part in (self._source, other._source) if part]),
             version=self.version,
             definitions=self._definitions + other._definitions,
@@ -529,7 +529,7 @@ def read_compiled_definitions(
     kinds = {(api_version, kind): name for api_version, kind, name in header.kinds}
     load: Loader = partial(_load_text, texts)
     if header.definitions:
-        load = _chain(load, _load_metadata)
+        load = partial(_load_chained, load, _load_metadata)
     catalog = Catalog(
         kinds,
         load,
@@ -589,11 +589,6 @@ def _drop_enums(document: TypeDocument, *, keeps_discriminators: bool) -> TypeDo
     if fields:
         changed["fields"] = fields
     return changed
-
-
-def _chain(first: Loader, second: Loader) -> Loader:
-    """Make a loader that asks the second for what the first does not know."""
-    return partial(_load_chained, first, second)
 
 
 def _load_chained(first: Loader, second: Loader, name: str) -> TypeDocument | None:

@@ -158,16 +158,10 @@ def three_way_apply(  # noqa: PLR0913  # keyword arguments are options
     kubectl_patch = patch
     if result.kubectl_patch is not result.patch:
         kubectl_patch = encode(result.kubectl_patch)
-    return ApplyResult(
-        encode(result.object),
-        patch,
-        kubectl_patch,
-        result.changes,
-        result.warnings,
-        result.violations,
-        result.unmet,
-        result.media_type,
-        result.reason,
-        result.guard,
-        result.hazards,
-    )
+    fields = msgspec.structs.asdict(result)
+    fields |= {
+        "object": encode(result.object),
+        "patch": patch,
+        "kubectl_patch": kubectl_patch,
+    }
+    return ApplyResult(**fields)

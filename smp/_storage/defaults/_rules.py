@@ -347,11 +347,10 @@ def volume_claim_template_kinds(spec: JSONObject) -> JSONObject:
 
     Go: Convert_apps_StatefulSetSpec_To_v1_StatefulSetSpec.
     """
-    return _change_at(spec, ("volumeClaimTemplates",), _claim_of)
-
-
-def _claim_of(template: JSONObject) -> JSONObject:
-    return _set_members(template, {"apiVersion": "v1", "kind": "PersistentVolumeClaim"})
+    kind: JSONObject = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
+    return _change_at(
+        spec, ("volumeClaimTemplates",), lambda claim: _set_members(claim, kind)
+    )
 
 
 def job_counts(spec: JSONObject) -> JSONObject:
