@@ -129,22 +129,21 @@ class DeclaredTypes:
     ) -> str:
         """Return why an expression does not compile; empty where it does.
 
-        ``self`` is a value of the schema, and ``result`` is the type of the value, BOOL
-        or STRING. Raises BudgetError where that is not known here. Go: compileRule in
+        ``self`` is a value of the schema, and ``result`` is the type of the value, bool
+        or string. Raises BudgetError where that is not known here. Go: compileRule in
         apiextensions-apiserver, schema/cel.
         """
         if problem := find_problem(text):
             return f"compilation failed: {problem}"
         try:
-            found = expressions.name_result_type(
-                text, self._environment_of(node), optional_old_self=optional_old_self
+            expression = expressions.compile_in(
+                self._environment_of(node), text, optional_old_self=optional_old_self
             )
         except expressions.ExpressionError as error:
             return describe_failure(error)
-        if found == result:
+        if expression.type_name == result:
             return ""
-        noun = "bool" if result == "BOOL" else "string"
-        return f"cel expression must evaluate to a {noun}"
+        return f"cel expression must evaluate to a {result}"
 
     def _environment_of(self, node: SchemaNode) -> Any:
         """Return the language for the values of a schema: one for all its rules."""

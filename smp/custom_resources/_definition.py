@@ -30,11 +30,9 @@ from smp.custom_resources._definition_rules import (
     SHARED,
     SPEC,
     find_approval_violations,
-    find_column_violations,
     find_selectable_violations,
     find_spec_violations,
     find_storage_violations,
-    find_subresource_violations,
     find_written_path,
 )
 from smp.custom_resources._rules import (
@@ -170,11 +168,14 @@ class _Judge:
                     has_status=has_status
                 )
         for version, path in self._places("subresources"):
-            subresources = as_object(version.get("subresources"))
-            yield from find_subresource_violations(subresources, path)
+            scale = as_object(version.get("subresources")).get("scale")
+            if isinstance(scale, dict):
+                yield from SchemaPlace(scale, path / "scale").refusals("scale")
         for version, path in self._places("additionalPrinterColumns"):
             columns = as_list(version.get("additionalPrinterColumns"))
-            yield from find_column_violations(columns, path)
+            for index, column in enumerate(columns):
+                place = SchemaPlace(as_object(column), path / index)
+                yield from place.refusals("column")
         for version, path in self._places("selectableFields"):
             fields = as_list(version.get("selectableFields"))
             schema = as_object(version.get("schema")).get("openAPIV3Schema")
@@ -221,7 +222,7 @@ class _SchemaJudge:
     def violations(self, *, has_status: bool) -> Iterator[Violation]:
         """Go: validateCustomResourceDefinitionValidation."""
         root = self._root
-        found = [*find_root_violations(root.schema, root.path, has_status=has_status)]
+        found = [*find_root_violations(root, has_status=has_status)]
         is_structural = is_convertible(root)
         if is_structural:
             wrong = [*find_structural_violations(root)]
@@ -332,8 +333,8 @@ def _check_rule(
     is_optional = rule.get("optionalOldSelf") is True
     wrong: list[Violation] = []
     for field, written, type_ in (
-        ("rule", text, "BOOL"),
-        ("messageExpression", worded, "STRING"),
+        ("rule", text, "bool"),
+        ("messageExpression", worded, "string"),
     ):
         try:
             problem = (

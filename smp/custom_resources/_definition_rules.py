@@ -200,21 +200,6 @@ def _find_name_violations(defined: JSONObject) -> Iterator[Violation]:
         yield invalid(path / "listKind", list_kind, detail)
 
 
-def find_column_violations(columns: JSONArray, path: Path) -> Iterator[Violation]:
-    """Yield what is wrong with printer columns."""
-    for index, column in enumerate(columns):
-        yield from SchemaPlace(as_object(column), path / index).refusals("column")
-
-
-def find_subresource_violations(
-    subresources: JSONObject, path: Path
-) -> Iterator[Violation]:
-    """Yield what is wrong with the paths of a scale."""
-    scale = subresources.get("scale")
-    if isinstance(scale, dict):
-        yield from SchemaPlace(scale, path / "scale").refusals("scale")
-
-
 def find_selectable_violations(
     fields: JSONArray, schema: JSONObject, path: Path
 ) -> Iterator[Violation]:

@@ -3,13 +3,15 @@
 cel-expr-python has cel-cpp, which compiles and evaluates them. What is missing of the
 language of a kube-apiserver (Go: k8s.io/apiserver, pkg/cel/environment) is added here:
 the functions of ``_libraries``, and what a function of Python cannot return or declare,
-which is written into the text of the expression.
+which is written into the text of the expression. So are the messages of the expressions
+that mutate, ``Object`` and ``JSONPatch``: as maps, with the same members.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, Final
 
@@ -22,12 +24,7 @@ from smp.custom_resources._libraries import (
     SUMMED,
     Function,
 )
-from smp.custom_resources._messages import (
-    POLICY_FUNCTIONS,
-    STRING,
-    convert_to_variable,
-    write_messages,
-)
+from smp.paths import escape_pointer
 
 try:
     from cel_expr_python import cel
@@ -35,6 +32,10 @@ try:
 except ImportError:
     cel = None
 
+# A string of an expression.
+_STRING: Final = (
+    r"""[rRbB]{0,2}(?:\"{3}.*?\"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""
+)
 SELF: Final = "self"
 OLD_SELF: Final = "oldSelf"
 _HAS_OLD: Final = "kubernetesHasOldSelf"
@@ -55,10 +56,25 @@ _RENAMED: Final = {
     "indexOf": "kubernetesIndexOf",
     "lastIndexOf": "kubernetesLastIndexOf",
 }
+# Go: k8s.io/apiserver, pkg/cel/mutation.
+_POLICY_FUNCTIONS: Final[tuple[Function, ...]] = (
+    *FUNCTIONS,
+    ("jsonpatch.escapeKey", False, ("STRING",), "STRING", escape_pointer),
+)
+# Of messages: a string or a comment, the begin of one, a field of it, and what nests.
+_TOKEN: Final = re.compile(
+    rf"(?P<other>{_STRING}|//[^\n]*|\s+)"
+    r"|(?<![\w.])(?:Object(?:\.\w+)*|JSONPatch)\s*(?P<message>\{)"
+    r"|(?P<optional>\??)\s*(?P<field>[A-Za-z_]\w*)(?=\s*:)"
+    r"|(?P<open>[{\[(])|(?P<close>[}\])])|\w+|.",
+    re.DOTALL,
+)
+_ESCAPED: Final = re.compile(r"__(\w+?)__")
+_CHARACTERS: Final = {"underscores": "__", "dot": ".", "dash": "-", "slash": "/"}
 # The calls that change; strings stay.
-_TOKEN: Final = re.compile(rf"{STRING}|\.(?:indexOf|lastIndexOf)\(", re.DOTALL)
+_CALL: Final = re.compile(rf"{_STRING}|\.(?:indexOf|lastIndexOf)\(", re.DOTALL)
 _VALIDATE: Final = re.compile(r"format\.[A-Za-z0-9]+\(\)\.validate\(")
-_NAME: Final = re.compile(rf"{STRING}|(?<![\w.])[A-Za-z_]\w*(?:\.\w+)?", re.DOTALL)
+_NAME: Final = re.compile(rf"{_STRING}|(?<![\w.])[A-Za-z_]\w*(?:\.\w+)?", re.DOTALL)
 _CONVERSION: Final = "type conversion error from '{}' to '{}'"
 # What cel-cpp says of an error, and what cel-go says of it (types.Err, interpreter).
 _ERRORS: Final = (
@@ -86,13 +102,13 @@ _PART: Final = re.compile(
     r"|substring)\("
     r"|\b(?P<list>sum|min|max|isSorted|indexOf|lastIndexOf|contains|equivalent"
     r"|intersects|flatten|distinct|slice|sort)\("
-    rf"|(?P<simple>\bin\s*\[|(?:[=!]=|\+)\s*(?:{STRING}|-?[0-9]|true\b|false\b|null\b)"
-    rf"|(?:{STRING}|\b[0-9.]+)\s*(?:[=!]=|\+))"
-    rf"|(?P<operator>[=!]=|\+|\bin\b)|{STRING}|(?P<bracket>[()])",
+    rf"|(?P<simple>\bin\s*\[|(?:[=!]=|\+)\s*(?:{_STRING}|-?[0-9]|true\b|false\b|null\b)"
+    rf"|(?:{_STRING}|\b[0-9.]+)\s*(?:[=!]=|\+))"
+    rf"|(?P<operator>[=!]=|\+|\bin\b)|{_STRING}|(?P<bracket>[()])",
     re.DOTALL,
 )
 # Arguments of join and replace that make a text a few times as long.
-_LITERALS: Final = re.compile(rf"\s*(?:\)|{STRING}\s*\)|[^(),]+,\s*{STRING}\s*\))")
+_LITERALS: Final = re.compile(rf"\s*(?:\)|{_STRING}\s*\)|[^(),]+,\s*{_STRING}\s*\))")
 _MOST_TURNS: Final = 10_000  # of all loops of an evaluation, by the package
 _MOST_GROWTH: Final = 2**40
 _DEEPEST: Final = 4
@@ -204,7 +220,7 @@ def compile_expression(text: str, *, optional_old_self: bool) -> Expression:
 
     With ``optional_old_self`` the old value is an optional (``optionalOldSelf``).
     """
-    return _compile(text, _environment(), optional_old_self=optional_old_self)
+    return compile_in(_environment(), text, optional_old_self=optional_old_self)
 
 
 def join_expressions(written: str, parts: list[Expression]) -> Expression | None:
@@ -229,17 +245,12 @@ def join_expressions(written: str, parts: list[Expression]) -> Expression | None
     )
 
 
-def name_result_type(text: str, environment: Any, *, optional_old_self: bool) -> str:
-    """Name the type of what an expression evaluates to in ``make_environment``.
+def compile_in(environment: Any, text: str, *, optional_old_self: bool) -> Expression:
+    """Return an expression compiled for values of a type (``make_environment``).
 
     Raises ExpressionError.
     """
-    expression = _compile(text, environment, optional_old_self=optional_old_self)
-    return str(expression.program.return_type().name())
-
-
-def _compile(text: str, environment: Any, *, optional_old_self: bool) -> Expression:
-    written = _TOKEN.sub(_rename_fields, text)
+    written = _CALL.sub(_rename_fields, text)
     written = _add_optional_validation(written)
     if optional_old_self:
         # A line of its own: the expression may end in a comment.
@@ -262,17 +273,18 @@ def bind(value: Any, old: Any, *, has_old: bool) -> Any:
 
 def bind_variables(values: Mapping[str, Any]) -> Any:
     """Return the values of the variables of a policy, for its expressions."""
-    computed = convert_to_variable(values["variables"])
+    computed = _convert_to_variable(values["variables"])
     return _policy_environment().Activation({**values, "variables": computed})
 
 
 @cache
 def compile_policy_expression(text: str) -> Expression:
     """Return an expression of a policy compiled. Raises ExpressionError."""
-    written = write_messages(text)
+    written = _write_messages(text)
     try:
         return msgspec.structs.replace(
-            _compile(written, _policy_environment(), optional_old_self=False), text=text
+            compile_in(_policy_environment(), written, optional_old_self=False),
+            text=text,
         )
     except ExpressionError as error:
         # The package puts the code of its status around the words of the language.
@@ -283,7 +295,7 @@ def compile_policy_expression(text: str) -> Expression:
 @cache
 def _policy_environment() -> Any:
     variables = dict.fromkeys(POLICY_VARIABLES, cel.Type.DYN)
-    return _extend(None, variables, (*FUNCTIONS, *POLICY_FUNCTIONS))
+    return _extend(None, variables, _POLICY_FUNCTIONS)
 
 
 @cache
@@ -401,6 +413,58 @@ def _add_optional_validation(text: str) -> str:
         text = text[: match.start()] + wrapped + text[end:]
         at = match.start() + len(wrapped)
     return text
+
+
+def _write_messages(text: str) -> str:
+    """Return an expression with its messages as maps."""
+    written: list[str] = []
+    # For each bracket that is open, whether it is that of a message.
+    is_message = [False]
+    may_begin = False
+    for match in _TOKEN.finditer(text):
+        if match["other"]:
+            written.append(match[0])
+            continue
+        if match["message"]:
+            written.append("{")
+            is_message.append(True)
+        elif match["field"] and may_begin and is_message[-1]:
+            name = _ESCAPED.sub(_unescape, match["field"])
+            written.append(f'{match["optional"]}"{name}"')
+        else:
+            written.append(match[0])
+        if match["open"]:
+            is_message.append(False)
+        elif match["close"] and len(is_message) > 1:
+            is_message.pop()
+        may_begin = bool(match["message"]) or match[0] == ","
+    return "".join(written)
+
+
+def _unescape(match: re.Match[str]) -> str:
+    """Go: apiserver/pkg/cel/escaping.go, Unescape."""
+    return _CHARACTERS.get(match[1], match[1])
+
+
+def _convert_to_variable(value: Any) -> Any:
+    """Return what an expression returned as another one takes it."""
+    if isinstance(value, dict):
+        return {name: _convert_to_variable(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_convert_to_variable(element) for element in value]
+    if isinstance(value, datetime):
+        from google.protobuf.timestamp_pb2 import Timestamp  # noqa: PLC0415  # extra
+
+        instant = Timestamp()
+        instant.FromDatetime(value)
+        return instant
+    if isinstance(value, timedelta):
+        from google.protobuf.duration_pb2 import Duration  # noqa: PLC0415  # extra
+
+        duration = Duration()
+        duration.FromTimedelta(value)
+        return duration
+    return bytes(value) if isinstance(value, bytearray) else value
 
 
 def _words_of(problem: str) -> str:

@@ -26,7 +26,8 @@ and floats as Go prints them, so a value with such texts is not tested.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from types import NoneType
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
@@ -94,12 +95,12 @@ class _Change(msgspec.Struct, frozen=True):
     @property
     def creates_list(self) -> bool:
         """Whether it adds a list, or an object with one."""
-        return _has(self.new, _is_list) and not self.is_whole
+        return _has(self.new, list) and not self.is_whole
 
     @property
     def has_null(self) -> bool:
         """Whether its new value is or has null."""
-        return _has(self.new, _is_null)
+        return _has(self.new, NoneType)
 
 
 @over_json("the object", "live", "obj")
@@ -241,29 +242,18 @@ def _operation_of(change: _Change) -> JSON:
     return _operation(name, change.path, change.new)
 
 
-def _operation(name: str, path: Path, value: JSON | Absent) -> JSON:
-    operation: JSONObject = {"op": name, "path": path.pointer}
-    if not isinstance(value, Absent):
-        operation["value"] = value
-    return operation
+def _operation(name: str, path: Path, value: Any) -> JSON:
+    return {"op": name, "path": path.pointer, "value": value}
 
 
-def _is_list(value: JSON | Absent) -> bool:
-    return isinstance(value, list)
-
-
-def _is_null(value: JSON | Absent) -> bool:
-    return value is None
-
-
-def _has(value: JSON | Absent, is_sought: Callable[[JSON | Absent], bool]) -> bool:
-    """Tell whether a value, or one that is in it at any depth, is what is sought."""
-    if is_sought(value):
+def _has(value: JSON | Absent, type_: type) -> bool:
+    """Tell whether a value, or one that is in it at any depth, is of a type."""
+    if isinstance(value, type_):
         return True
     if isinstance(value, dict):
-        return any(_has(content, is_sought) for content in value.values())
+        return any(_has(content, type_) for content in value.values())
     if isinstance(value, list):
-        return any(_has(element, is_sought) for element in value)
+        return any(_has(element, type_) for element in value)
     return False
 
 

@@ -42,12 +42,12 @@ _VERSION: Final = re.compile(
 )
 
 
-def _is_read(read: Callable[[str], Any]) -> Callable[[str], bool]:
-    """Return a function that tells whether another one takes a text."""
+def _is_read(read: Callable[..., Any]) -> Callable[..., bool]:
+    """Return a function that tells whether another one takes its arguments."""
 
-    def is_taken(text: str) -> bool:
+    def is_taken(*arguments: Any) -> bool:
         try:
-            read(text)
+            read(*arguments)
         except ValueError:
             return False
         return True
@@ -131,25 +131,17 @@ def _read_url(text: str) -> dict[str, str]:
     return {_URL: text}
 
 
-def _url_part(part: str) -> Callable[[dict[str, str]], Any]:
-    def part_of(url: dict[str, str]) -> Any:
-        parts = urlsplit(url[_URL])
-        host = parts.netloc.rpartition("@")[2]
-        match part:
-            case "scheme":
-                return parts.scheme
-            case "host":
-                return host
-            case "hostname":
-                return re.sub(r":[0-9]*$", "", host).strip("[]")
-            case "port":
-                port = re.search(r":([0-9]*)$", host)
-                return port[1] if port else ""
-            case "path":
-                return parts.path
-        return parse_qs(parts.query, keep_blank_values=True)
+def _host(url: dict[str, str]) -> str:
+    return urlsplit(url[_URL]).netloc.rpartition("@")[2]
 
-    return part_of
+
+def _port(url: dict[str, str]) -> str:
+    port = re.search(r":([0-9]*)$", _host(url))
+    return port[1] if port else ""
+
+
+def _query(url: dict[str, str]) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(url[_URL]).query, keep_blank_values=True)
 
 
 # --- quantity
@@ -166,28 +158,21 @@ def _quantity_map(quantity: Quantity) -> dict[str, str]:
     return {_QUANTITY: f"{quantity.sign} {quantity.exponent} {quantity.digits}"}
 
 
-def _quantity(tagged: dict[str, str]) -> Quantity:
-    sign, exponent, digits = tagged[_QUANTITY].split(" ")
+def _quantity(value: dict[str, str] | int) -> Quantity:
+    if isinstance(value, int):
+        return Quantity(-1 if value < 0 else 1, str(abs(value)), 0, DECIMAL)
+    sign, exponent, digits = value[_QUANTITY].split(" ")
     return Quantity(int(sign), digits, int(exponent), DECIMAL)
 
 
-def _make_quantity(number: int) -> Quantity:
-    return Quantity(-1 if number < 0 else 1, str(abs(number)), 0, DECIMAL)
-
-
 def _add(tagged: dict[str, str], other: dict[str, str] | int) -> dict[str, str]:
-    added = _make_quantity(other) if isinstance(other, int) else _quantity(other)
-    return _quantity_map(_quantity(tagged).add(added))
+    return _quantity_map(_quantity(tagged).add(_quantity(other)))
 
 
 def _subtract(tagged: dict[str, str], other: dict[str, str] | int) -> dict[str, str]:
-    taken = _make_quantity(other) if isinstance(other, int) else _quantity(other)
+    taken = _quantity(other)
     negative = Quantity(-taken.sign, taken.digits, taken.exponent, DECIMAL)
     return _quantity_map(_quantity(tagged).add(negative))
-
-
-def _is_integer(tagged: dict[str, str]) -> bool:
-    return _is_read(lambda _: _convert_to_integer(tagged))("")
 
 
 def _convert_to_integer(tagged: dict[str, str]) -> int:
@@ -316,8 +301,8 @@ def _prefix_format(check: Callable[[str], str]) -> Callable[..., str]:
     return lambda text: check(f"{text.removesuffix('-')}a")
 
 
-def _problems_of_format(name: str, text: str) -> str:
-    return "" if FORMATS[name](text) else f"invalid {name}"
+def _schema_format(name: str) -> Callable[[str], str]:
+    return lambda text: "" if FORMATS[name](text) else f"invalid {name}"
 
 
 _NAMED_FORMATS: Final[dict[str, Callable[[str], str]]] = {
@@ -329,11 +314,8 @@ _NAMED_FORMATS: Final[dict[str, Callable[[str], str]]] = {
     "dns1123SubdomainPrefix": _prefix_format(names.subdomain),
     "dns1035LabelPrefix": _prefix_format(names.rfc1035_label),
     "labelValue": names.label_value,
-    "uri": lambda text: _problems_of_format("uri", text),
-    "uuid": lambda text: _problems_of_format("uuid", text),
-    "byte": lambda text: _problems_of_format("byte", text),
-    "date": lambda text: _problems_of_format("date", text),
-    "datetime": lambda text: _problems_of_format("datetime", text),
+    **{name: _schema_format(name) for name in ("uri", "uuid", "byte", "date")},
+    "datetime": _schema_format("datetime"),
 }
 
 
@@ -376,15 +358,18 @@ FUNCTIONS: Final[tuple[Function, ...]] = (
     ("findAll", True, (_S, _S, _I), _L, _matches_in),
     ("url", False, (_S,), _M, _read_url),
     ("isURL", False, (_S,), _B, _is_read(_read_url)),
-    ("getScheme", True, (_M,), _S, _url_part("scheme")),
-    ("getHost", True, (_M,), _S, _url_part("host")),
-    ("getHostname", True, (_M,), _S, _url_part("hostname")),
-    ("getPort", True, (_M,), _S, _url_part("port")),
-    ("getEscapedPath", True, (_M,), _S, _url_part("path")),
-    ("getQuery", True, (_M,), _M, _url_part("query")),
+    ("getScheme", True, (_M,), _S, lambda url: urlsplit(url[_URL]).scheme),
+    ("getHost", True, (_M,), _S, _host),
+    (
+        *("getHostname", True, (_M,), _S),
+        lambda url: re.sub(r":[0-9]*$", "", _host(url)).strip("[]"),
+    ),
+    ("getPort", True, (_M,), _S, _port),
+    ("getEscapedPath", True, (_M,), _S, lambda url: urlsplit(url[_URL]).path),
+    ("getQuery", True, (_M,), _M, _query),
     ("quantity", False, (_S,), _M, _read_quantity),
     ("isQuantity", False, (_S,), _B, _is_read(_read_quantity)),
-    ("isInteger", True, (_M,), _B, _is_integer),
+    ("isInteger", True, (_M,), _B, _is_read(_convert_to_integer)),
     ("asInteger", True, (_M,), _I, _convert_to_integer),
     ("asApproximateFloat", True, (_M,), "DOUBLE", _convert_to_float),
     # Go declares it as a function, not as a member.
@@ -399,13 +384,7 @@ FUNCTIONS: Final[tuple[Function, ...]] = (
     ("semver", False, (_S,), _M, _read_version),
     ("semver", False, (_S, _B), _M, _read_version),
     ("isSemver", False, (_S,), _B, _is_read(_read_version)),
-    (
-        "isSemver",
-        False,
-        (_S, _B),
-        _B,
-        lambda text, normalize: _is_read(lambda t: _read_version(t, normalize))(text),
-    ),
+    ("isSemver", False, (_S, _B), _B, _is_read(_read_version)),
     ("major", True, (_M,), _I, _version_part(0)),
     ("minor", True, (_M,), _I, _version_part(1)),
     ("patch", True, (_M,), _I, _version_part(2)),

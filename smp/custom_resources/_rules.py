@@ -103,9 +103,9 @@ class RuleNode:
         ]
         self.members: dict[str, RuleNode] = {}
         for name in source.properties:
-            declared, seen = source.declared(name), node.visible_member(name)
-            if declared is not None and seen is not None:
-                self._add(name, RuleNode(seen, declared))
+            below = _rules_in(node.visible_member(name), source.declared(name))
+            if below is not None:
+                self.members[name] = below
         self.others = _rules_in(node.others, source.others)
         self.items = _rules_in(node.items, source.items)
         self.of_update = [rule for rule in self.rules if rule.looks_back]
@@ -158,10 +158,6 @@ class RuleNode:
                     self.condition, self.alone
                 )
         return self._all_hold
-
-    def _add(self, name: str, inner: RuleNode) -> None:
-        if not inner.is_empty:
-            self.members[name] = inner
 
     @property
     def is_empty(self) -> bool:
@@ -256,9 +252,7 @@ class RulePlace(msgspec.Struct, frozen=True):
         if isinstance(self.value, dict):
             yield from self._members(self.value)
         elif isinstance(self.value, list):
-            rules = self._find_rules(self.rules.items)
-            if rules is not None:
-                yield from self._elements(self.value, rules)
+            yield from self._elements(self.value)
 
     def _find_rules(self, rules: RuleNode | None) -> RuleNode | None:
         """Return rules below if there is anything to ask of them."""
@@ -287,7 +281,10 @@ class RulePlace(msgspec.Struct, frozen=True):
                 here, part = self.path / name, seen.get(escape_name(name), ABSENT)
                 yield RulePlace(member, was, inner, below, here, part, self.holds)
 
-    def _elements(self, value: JSONArray, rules: RuleNode) -> Iterator[RulePlace]:
+    def _elements(self, value: JSONArray) -> Iterator[RulePlace]:
+        rules = self._find_rules(self.rules.items)
+        if rules is None:
+            return
         former = formers(value, self.old, self.rules.node)
         for index, element in enumerate(value):
             was = former[index]

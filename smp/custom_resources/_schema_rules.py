@@ -24,7 +24,6 @@ from typing import Final
 from smp._values.values import (
     ABSENT,
     JSONArray,
-    JSONObject,
     as_list,
     as_object,
     as_text,
@@ -158,24 +157,21 @@ def _check_map_keys(place: SchemaPlace) -> Iterator[Violation]:
             yield forbidden(of_key.path / "nullable", f"{is_key} cannot be nullable")
 
 
-def find_root_violations(
-    schema: JSONObject, path: Path, *, has_status: bool
-) -> Iterator[Violation]:
+def find_root_violations(root: SchemaPlace, *, has_status: bool) -> Iterator[Violation]:
     """Yield what may not be at the root (Go: the function of the next line).
 
     validateCustomResourceDefinitionValidation.
     """
-    root = SchemaPlace(schema, path)
     if has_status:
         detail = "only some fields are allowed at the root if there is a status"
         is_early = any(root.states(name) for name in _BEFORE_TYPE)
         if not is_early and root.text("type") not in ("", "object"):
             detail = 'only "object" is allowed as the type at the root of the schema'
-            yield invalid(path / "type", root.text("type"), detail)
-        elif any(root.states(name) and name not in _AT_ROOT for name in schema):
-            yield invalid(path, {}, detail)
+            yield invalid(root.path / "type", root.text("type"), detail)
+        elif any(root.states(name) and name not in _AT_ROOT for name in root.schema):
+            yield invalid(root.path, {}, detail)
     if root.flag("nullable"):
-        yield forbidden(path / "nullable", "nullable cannot be true at the root")
+        yield forbidden(root.path / "nullable", "nullable cannot be true at the root")
 
 
 def is_convertible(place: SchemaPlace) -> bool:
