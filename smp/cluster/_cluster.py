@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for_futures
-from typing import Any, Generic, Literal, Self, TypedDict, TypeVar, Unpack
+from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack
 
 from smp.cluster import drive
 from smp.cluster.clients import async_transport_over, transport_over
@@ -21,7 +21,6 @@ from smp.cluster.plan.apply import Run, Session, apply
 from smp.cluster.plan.applysets import (
     ApplySetState,
     Parent,
-    default_tooling,
     list_sets,
     parent,
     repair,
@@ -55,49 +54,36 @@ T = TypeVar("T")
 TransportT = TypeVar("TransportT")
 
 
-class ApplyKeywords(TypedDict, total=False):
-    """The keyword arguments of an apply; see ``smp.cluster.plan.options``."""
+class DiffKeywords(TypedDict, total=False):
+    """The keyword arguments of a diff; see ``smp.cluster.plan.options``."""
 
     field_manager: str | None
     server_side: bool
     force_conflicts: bool
     give_up: tuple[str, ...]
     skip_conflicts: bool
-    force: bool
-    dry_run: DryRun
     overwrite: bool
-    validate: Validation
-    order: Order
     unions: Unions
     hazards: Policy
+    applyset: str | None
+    tooling: str
+    prune: str | None
+    prune_allowlist: tuple[tuple[str, str], ...]
+    prunes: bool
+
+
+class ApplyKeywords(DiffKeywords, total=False):
+    """The keyword arguments of an apply: more than those of a diff."""
+
+    force: bool
+    dry_run: DryRun
+    validate: Validation
+    order: Order
     strict: bool
     cascade: Cascade
     grace_period: int | None
     timeout: float | None
     wait: float | None
-    applyset: str | None
-    tooling: str
-    prune: str | None
-    prune_allowlist: tuple[tuple[str, str], ...]
-    prunes: bool
-
-
-class DiffKeywords(TypedDict, total=False):
-    """The keyword arguments of a diff; the same as those of an apply."""
-
-    field_manager: str | None
-    server_side: bool
-    force_conflicts: bool
-    give_up: tuple[str, ...]
-    skip_conflicts: bool
-    overwrite: bool
-    unions: Literal["clear", "kubectl"]
-    hazards: Policy
-    applyset: str | None
-    tooling: str
-    prune: str | None
-    prune_allowlist: tuple[tuple[str, str], ...]
-    prunes: bool
 
 
 class _Plans(ABC, Generic[TransportT]):
@@ -143,12 +129,11 @@ class _Plans(ABC, Generic[TransportT]):
     def _drift(
         self, objects: Objects | None, namespace: str | None, selector: str
     ) -> Plan[list[Difference]]:
-        options = ApplyOptions()
         # With manifests only their objects are read.
         if objects is not None:
-            return drifts(self._session(), _items(objects), options)
+            return drifts(self._session(), _items(objects))
         within = self.namespace if namespace is None else namespace
-        return drifts_of_applied(self._session(), within, selector, options)
+        return drifts_of_applied(self._session(), within, selector)
 
     def _list(
         self, resource: str, namespace: str | None, selector: str
@@ -167,7 +152,6 @@ class _Plans(ABC, Generic[TransportT]):
         self, name: str, *, full: bool, repairs: bool, tooling: str
     ) -> Plan[ApplySetState]:
         session = self._session()
-        tooling = tooling or default_tooling()
         found = yield from parent(session.discovery, name, self.namespace, tooling)
         # A repair looks for the members in all resources.
         if repairs:

@@ -13,7 +13,7 @@ from typing import Final
 
 # With the form of what is kept, so that versions of this package do not disturb each
 # other.
-_FOLDER: Final = "smp/openapi-1"
+_FOLDER: Final = "smp/openapi-2"
 
 
 def cache_directory() -> Path:

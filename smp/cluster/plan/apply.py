@@ -26,7 +26,6 @@ from smp.cluster.plan.applysets import (
     Parent,
     Scope,
     current_scope,
-    default_tooling,
     labelled,
     places,
     scope_of,
@@ -182,9 +181,8 @@ def apply(session: Session, items: list[Item], options: ApplyOptions) -> Plan[Ru
     require_given_up(items, options)
     parent: Parent | None = None
     if options.applyset:
-        tooling = options.tooling or default_tooling()
         parent = yield from parent_of(
-            session.discovery, options.applyset, session.namespace, tooling
+            session.discovery, options.applyset, session.namespace, options.tooling
         )
         items = [labelled(item, parent) for item in items]
     prepared = [Prepared(item) for item in items]

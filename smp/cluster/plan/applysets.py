@@ -110,18 +110,14 @@ def tool_of(tooling: str) -> str:
     return name if slash else version
 
 
-def default_tooling() -> str:
-    """Return what this package writes into the annotation of the tool."""
-    return f"smp/v{smp.__version__}"
-
-
 def parent(
     discovery: Discovery, reference: str, namespace: str, tooling: str
 ) -> Plan[Parent]:
     """Return the parent that ``[RESOURCE[.GROUP]/]NAME`` names; a Secret by default.
 
-    Raises ApplySetError for a kind that may not be one, NoKindMatchError, and what
-    ``send`` raises (Go: ParseApplySetParentRef, ApplySet.Validate).
+    Without ``tooling`` the tool is this package. Raises ApplySetError for a kind that
+    may not be one, NoKindMatchError, and what ``send`` raises (Go:
+    ParseApplySetParentRef, ApplySet.Validate).
     """
     # Go: ParseApplySetParentRef.
     kind, slash, name = reference.rpartition("/")
@@ -142,7 +138,7 @@ def parent(
                 hint=f"its CustomResourceDefinition needs the label {PARENT_TYPE}",
             )
     within = namespace if resource.namespaced else ""
-    return Parent(resource, within, name, tooling)
+    return Parent(resource, within, name, tooling or f"smp/v{smp.__version__}")
 
 
 def resource_named(discovery: Discovery, reference: str) -> Plan[DiscoveredResource]:
@@ -292,7 +288,7 @@ def update(parent: Parent, scope: Scope, options: ApplyOptions) -> Plan[None]:
 def _update_request(
     parent: Parent, body: JSONObject, options: ApplyOptions, *, force: bool
 ) -> PlannedRequest:
-    query = options.query(field_validation=True, manager=f"{parent.tool}-applyset")
+    query = options.query(manager=f"{parent.tool}-applyset")
     query = (*query, ("force", "true" if force else "false"))
     return write_request("PATCH", parent.path, query, body_of(body), _APPLY)
 

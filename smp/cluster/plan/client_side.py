@@ -148,7 +148,7 @@ def apply_client_side(
             return unchanged(target, found)
         if options.dry_run == "client":
             return _configure(target, live, found, found.result.object)
-        query = options.query(field_validation=True)
+        query = options.query()
         body = body_of(found.patch)
         request = write_request("PATCH", target.path, query, body, found.media_type)
         try:
@@ -239,7 +239,7 @@ def _create_request(
     target: ApplyTarget, body: JSONObject, options: ApplyOptions
 ) -> PlannedRequest:
     path = target.resource.path(target.namespace)
-    query = options.query(field_validation=True)
+    query = options.query()
     return write_request("POST", path, query, body_of(body))
 
 

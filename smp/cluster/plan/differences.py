@@ -11,13 +11,7 @@ from itertools import chain
 from smp._values.last_applied import last_applied_configuration
 from smp._values.values import JSONObject
 from smp.cluster.plan.apply import Session
-from smp.cluster.plan.applysets import (
-    current_scope,
-    default_tooling,
-    labelled,
-    parent,
-    places,
-)
+from smp.cluster.plan.applysets import current_scope, labelled, parent, places
 from smp.cluster.plan.client_side import ApplyTarget, compute
 from smp.cluster.plan.discovery import DiscoveredResource
 from smp.cluster.plan.exchange import Plan, together
@@ -47,9 +41,8 @@ def differences(
     where: list[tuple[DiscoveredResource, str]] = []
     selector = options.prune or ""
     if options.applyset:
-        tooling = options.tooling or default_tooling()
         owner = yield from parent(
-            session.discovery, options.applyset, session.namespace, tooling
+            session.discovery, options.applyset, session.namespace, options.tooling
         )
         items = [labelled(item, owner) for item in items]
         scope = yield from current_scope(owner)
@@ -82,9 +75,7 @@ def differences(
     return found
 
 
-def drifts(
-    session: Session, items: list[Item], options: ApplyOptions
-) -> Plan[list[Difference]]:
+def drifts(session: Session, items: list[Item]) -> Plan[list[Difference]]:
     """Return what an apply of each object would change, computed without the server.
 
     Only reads are sent. What goes wrong with one object is in its Difference.
@@ -94,14 +85,14 @@ def drifts(
         try:
             target = yield from session.target(item)
             live = yield from target.read()
-            found.append(_drift(target, live, options))
+            found.append(_drift(target, live))
         except SmpError as error:
             found.append(Difference(item=item, error=error))
     return found
 
 
 def drifts_of_applied(
-    session: Session, namespace: str, selector: str, options: ApplyOptions
+    session: Session, namespace: str, selector: str
 ) -> Plan[list[Difference]]:
     """Return how the live objects differ from what was applied to them.
 
@@ -130,23 +121,21 @@ def drifts_of_applied(
                 continue
             item = Item(configuration)
             target = yield from session.target(item)
-            drift = _drift(target, live, options)
+            drift = _drift(target, live)
         except SmpError as error:
             drift = Difference(item=item, live=live, error=error)
         found[uid_of(live)] = drift
     return list(found.values())
 
 
-def _drift(
-    target: ApplyTarget, live: JSONObject | None, options: ApplyOptions
-) -> Difference:
+def _drift(target: ApplyTarget, live: JSONObject | None) -> Difference:
     """Compute what an apply would change. Raises what three_way_apply raises."""
     item, namespace = target.item, target.namespace
     # It was deleted since, or never applied.
     if live is None:
         return Difference(item=item, namespace=namespace, merged=item.object)
     # What a server only decodes, as the stringData of a Secret, is no drift.
-    found = compute(target, live, options, defaults=True)
+    found = compute(target, live, ApplyOptions(), defaults=True)
     return Difference(
         item=item,
         namespace=namespace,

@@ -58,7 +58,7 @@ def drop_given_up(
         for text in options.give_up
         for path in paths_selected(obj, pattern_of(text))
     ]
-    return _drop_paths(target, paths), paths
+    return drop_paths(target, paths), paths
 
 
 def drop_conflicts(
@@ -70,18 +70,25 @@ def drop_conflicts(
     """
     if live is None or all(cause.reason != _CONFLICT for cause in error.causes):
         raise error
+    paths = find_conflicts(target, live, options)
+    if not paths:
+        raise error
+    return drop_paths(target, paths), paths
+
+
+def find_conflicts(
+    target: ApplyTarget, live: JSONObject | None, options: ApplyOptions
+) -> list[Path]:
+    """Return the paths that an apply has a conflict for.
+
+    Raises what else ``server_side_apply`` raises.
+    """
+    obj, schema = target.item.object, _schema_of(target)
     try:
-        server_side_apply(
-            live,
-            target.item.object,
-            _schema_of(target),
-            manager=options.manager,
-            profile="off",
-        )
+        server_side_apply(live, obj, schema, manager=options.manager, profile="off")
     except ApplyConflictError as found:
-        paths = [*dict.fromkeys(conflict.path for conflict in found.conflicts)]
-        return _drop_paths(target, paths), paths
-    raise error
+        return [*dict.fromkeys(conflict.path for conflict in found.conflicts)]
+    return []
 
 
 def warnings_of_given_up(
@@ -98,7 +105,8 @@ def warnings_of_given_up(
     ]
 
 
-def _drop_paths(target: ApplyTarget, paths: list[Path]) -> ApplyTarget:
+def drop_paths(target: ApplyTarget, paths: list[Path]) -> ApplyTarget:
+    """Return what is applied without fields."""
     if not paths:
         return target
     item = target.item

@@ -146,15 +146,14 @@ class ApplyOptions(msgspec.Struct, frozen=True, kw_only=True):
         """The query of a request that writes nothing, where that is wanted."""
         return (("dryRun", "All"),) if self.dry_run == "server" else ()
 
-    def query(
-        self, *, field_validation: bool, manager: str = ""
-    ) -> tuple[tuple[str, str], ...]:
+    def query(self, *, manager: str = "") -> tuple[tuple[str, str], ...]:
         """Return the query of a write."""
         # The parameters in the order of their names, as Go encodes them.
-        query = (*self.dry_run_query, ("fieldManager", manager or self.manager))
-        if not field_validation:
-            return query
-        return (*query, ("fieldValidation", self.validate.capitalize()))
+        return (
+            *self.dry_run_query,
+            ("fieldManager", manager or self.manager),
+            ("fieldValidation", self.validate.capitalize()),
+        )
 
 
 _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {

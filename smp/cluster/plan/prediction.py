@@ -7,6 +7,8 @@ object would not become what the manifest asks for.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import msgspec
 
 from smp._storage.update import (
@@ -19,18 +21,13 @@ from smp._storage.update import (
 from smp._values.last_applied import with_last_applied
 from smp._values.values import JSONObject, as_object, drop_nulls
 from smp.cluster.plan.client_side import ApplyTarget, Computed, compute
-from smp.cluster.plan.given_up import drop_given_up
+from smp.cluster.plan.given_up import drop_given_up, drop_paths, find_conflicts
 from smp.cluster.plan.options import ApplyOptions
 from smp.errors import ApplyWarning, ObjectError, SmpError
 from smp.hazards import Hazard, HazardError, input_hazards, is_serious
-from smp.managed_fields import (
-    ApplyConflictError,
-    give_up,
-    predict_refusal,
-    server_side_apply,
-)
+from smp.managed_fields import predict_refusal, server_side_apply
 from smp.paths import Path
-from smp.schema.model import AnyType, Schema
+from smp.schema.model import AnyType
 from smp.violations import Violation
 
 
@@ -111,13 +108,7 @@ def predict(
     warnings: tuple[ApplyWarning, ...] = ()
     if options.predicts_refusals:
         decoded, warnings = _decode(target, live, result.object, options)
-        violations = predict_refusals(
-            live,
-            decoded,
-            _schema_to_judge_by(target),
-            profile=STOCK_PROFILE,
-            found=violations,
-        )
+        violations = _find_refusals(target, live, decoded, violations)
     return Prediction(
         object=result.object,
         hazards=result.hazards,
@@ -144,13 +135,7 @@ def predict_create(target: ApplyTarget, options: ApplyOptions) -> Prediction:
     update = normalize_update(
         None, body, schema, UpdateRequest(profile=STOCK_PROFILE, configuration=body)
     )
-    violations = predict_refusals(
-        None,
-        update.object,
-        _schema_to_judge_by(target),
-        profile=STOCK_PROFILE,
-        found=update.violations,
-    )
+    violations = _find_refusals(target, None, update.object, update.violations)
     return Prediction(
         object=update.object, hazards=hazards, violations=violations, warnings=warnings
     )
@@ -195,9 +180,13 @@ def predict_server_side(
     if not options.predicts_refusals or isinstance(schema.type, AnyType):
         return Prediction()
     target, _ = drop_given_up(target, options)
-    obj = target.item.object
     if options.skip_conflicts:
-        obj = _drop_conflicts(obj, live, schema, options)
+        paths: list[Path] = []
+        # What else is wrong is found again.
+        with suppress(SmpError):
+            paths = find_conflicts(target, live, options)
+        target = drop_paths(target, paths)
+    obj = target.item.object
     # Conflicts are in what it raises.
     try:
         result = server_side_apply(
@@ -218,29 +207,16 @@ def predict_server_side(
         # Requests before the apply make it pass.
         if remedy is not None and (options.force_conflicts or not remedy.force):
             return Prediction(object=remedy.object)
-    violations = predict_refusals(
-        live,
-        result.object,
-        _schema_to_judge_by(target),
-        profile=STOCK_PROFILE,
-        found=result.violations,
-    )
+    violations = _find_refusals(target, live, result.object, result.violations)
     return Prediction(object=result.object, violations=violations)
 
 
-def _schema_to_judge_by(target: ApplyTarget) -> Schema:
+def _find_refusals(
+    target: ApplyTarget,
+    live: JSONObject | None,
+    new: JSONObject,
+    found: tuple[Violation, ...],
+) -> tuple[Violation, ...]:
     known = target.kind_schema
-    return (known.judging or known.schema).with_unknown_fields("merge")
-
-
-def _drop_conflicts(
-    obj: JSONObject, live: JSONObject | None, schema: Schema, options: ApplyOptions
-) -> JSONObject:
-    try:
-        server_side_apply(live, obj, schema, manager=options.manager, profile="off")
-    except ApplyConflictError as error:
-        return give_up(obj, schema, [conflict.path for conflict in error.conflicts])
-    except SmpError:
-        # What else is wrong is found again.
-        pass
-    return obj
+    schema = (known.judging or known.schema).with_unknown_fields("merge")
+    return predict_refusals(live, new, schema, profile=STOCK_PROFILE, found=found)

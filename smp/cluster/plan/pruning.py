@@ -108,7 +108,7 @@ def _delete(
 ) -> Plan[Applied]:
     item = Item(obj)
     namespace = item.namespace
-    target = ApplyTarget(item, resource, KindSchema(FREE_FORM, None), namespace)
+    target = ApplyTarget(item, resource, KindSchema(FREE_FORM), namespace)
     if options.dry_run != "client":
         try:
             yield from send(delete_request(target, options))

@@ -57,7 +57,7 @@ def rollback(run: Run) -> Plan[Run]:
         applied, resource = step.applied, step.applied.resource
         if resource is None:
             raise AssertionError("a step is of an object of a known kind")
-        kind_schema = KindSchema(applied.schema or FREE_FORM, None)
+        kind_schema = KindSchema(applied.schema or FREE_FORM)
         target = ApplyTarget(applied.item, resource, kind_schema, applied.namespace)
         checked.append(_Checked(step, target))
     yield from together([_check(each, options) for each in checked])

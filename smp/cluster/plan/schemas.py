@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, urlsplit
 import msgspec
 
 from smp import custom_resources
-from smp._values.values import JSONObject, as_list, as_object, as_text
+from smp._values.values import JSONObject, as_object, as_text
 from smp.cluster.plan.discovery import DiscoveredResource
 from smp.cluster.plan.exchange import Plan
 from smp.cluster.plan.sending import (
@@ -46,40 +46,27 @@ FREE_FORM: Final = Schema.inline("any")
 Documents = MutableMapping[str, bytes]
 
 
-class Patching(msgspec.Struct, frozen=True):
-    """What the PATCH operation of a kind takes."""
-
-    strategic: bool
-    field_validation: bool
-
-
 class KindSchema(msgspec.Struct, frozen=True):
     """The schema of a kind on a server.
 
     ``bundled`` is true where the server publishes none, and the types of the newest
     bundled Kubernetes are taken. ``schema`` is that of free-form data where there is
-    none at all. ``patching`` is None where the server does not say what PATCH takes.
-    ``judging`` is the schema with what the definition of the kind refuses, where that
-    was read.
+    none at all. ``is_strategic`` says whether a strategic merge patch is sent (Go:
+    gvkSupportsPatchOpenAPIV3). ``judging`` is the schema with what the definition of
+    the kind refuses, where that was read.
     """
 
     schema: Schema
-    patching: Patching | None
+    is_strategic: bool = False
     bundled: bool = False
     judging: Schema | None = None
-
-    @property
-    def is_strategic(self) -> bool:
-        """Whether a strategic merge patch is sent (Go: gvkSupportsPatchOpenAPIV3)."""
-        # Go: the built-in types are taken where the server has no OpenAPI.
-        return self.bundled if self.patching is None else self.patching.strategic
 
 
 class _Compiled(msgspec.Struct):
     """A compiled document, as it is kept."""
 
     types: bytes
-    patching: dict[str, Patching]
+    patching: dict[str, bool]
 
 
 class ClusterSchemas:
@@ -88,7 +75,7 @@ class ClusterSchemas:
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
         self._addresses: dict[str, str] | None = None
-        self._group_versions: dict[str, tuple[Catalog, dict[str, Patching]] | None] = {}
+        self._group_versions: dict[str, tuple[Catalog, dict[str, bool]] | None] = {}
         self._definitions: dict[str, JSONObject] = {}
 
     def of(self, api_version: str, kind: str) -> Plan[KindSchema]:
@@ -105,7 +92,7 @@ class ClusterSchemas:
             schema = catalog.schema(api_version, kind)
         except SmpError:
             return _find_bundled(api_version, kind)
-        return KindSchema(schema, patching.get(kind))
+        return KindSchema(schema, patching.get(kind, False))
 
     def of_definition(
         self, known: KindSchema, resource: DiscoveredResource
@@ -159,7 +146,7 @@ class ClusterSchemas:
 
     def _group_version(
         self, api_version: str
-    ) -> Plan[tuple[Catalog, dict[str, Patching]] | None]:
+    ) -> Plan[tuple[Catalog, dict[str, bool]] | None]:
         """Return the schemas of a group version; None where none are published."""
         if self._addresses is None:
             # The path of each document, such as apis/apps/v1, and its address.
@@ -194,7 +181,7 @@ class ClusterSchemas:
 
 # Linking the types of a document takes longer than an apply.
 @lru_cache(maxsize=128)
-def _read(data: bytes) -> tuple[Catalog, dict[str, Patching]]:
+def _read(data: bytes) -> tuple[Catalog, dict[str, bool]]:
     """Read a compiled document. Raises MsgspecError and SchemaError."""
     compiled = msgspec.msgpack.decode(data, type=_Compiled)
     # What a server publishes of unions is wrong in places, and lacks most.
@@ -204,8 +191,8 @@ def _read(data: bytes) -> tuple[Catalog, dict[str, Patching]]:
 
 def _list_patching(
     document: JSONObject, api_version: str
-) -> Iterator[tuple[str, Patching]]:
-    """Yield each kind with what the PATCH of its objects takes."""
+) -> Iterator[tuple[str, bool]]:
+    """Yield each kind, and whether its PATCH takes a strategic merge patch."""
     for operations in as_object(document.get("paths")).values():
         patch = as_object(as_object(operations).get("patch"))
         kind = as_object(patch.get("x-kubernetes-group-version-kind"))
@@ -214,17 +201,13 @@ def _list_patching(
         if (f"{group}/{version}" if group else version) != api_version:
             continue
         content = as_object(as_object(patch.get("requestBody")).get("content"))
-        parameters = as_list(patch.get("parameters"))
-        names = {as_text(as_object(entry).get("name")) for entry in parameters}
-        yield (
-            as_text(kind.get("kind")),
-            Patching(STRATEGIC in content, "fieldValidation" in names),
-        )
+        yield as_text(kind.get("kind")), STRATEGIC in content
 
 
 def _find_bundled(api_version: str, kind: str) -> KindSchema:
     try:
         schema = kubernetes().schema(api_version, kind)
     except SmpError:
-        return KindSchema(FREE_FORM, None)
-    return KindSchema(schema, None, bundled=True)
+        return KindSchema(FREE_FORM)
+    # Go: the built-in types are taken where the server has no OpenAPI.
+    return KindSchema(schema, is_strategic=True, bundled=True)

@@ -162,7 +162,7 @@ def _send(target: ApplyTarget, options: ApplyOptions) -> Plan[_Sent]:
 def _apply_request(
     target: ApplyTarget, obj: JSONObject, options: ApplyOptions, *, manager: str = ""
 ) -> PlannedRequest:
-    query = options.query(field_validation=True, manager=manager)
+    query = options.query(manager=manager)
     # kubectl passes no option to force for the annotation.
     if not manager:
         query = (*query, ("force", "true" if options.force_conflicts else "false"))
@@ -257,7 +257,7 @@ def _upgrade(
         )
         if patch is None:
             return None
-        query = options.query(field_validation=True)
+        query = options.query()
         body = body_of([*patch])
         request = write_request("PATCH", target.path, query, body, JSON_PATCH)
         try:

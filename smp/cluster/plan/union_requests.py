@@ -113,7 +113,7 @@ def apply_cleared(
 
 
 def _make_sent_request(request: PatchRequest, options: ApplyOptions) -> PlannedRequest:
-    query = options.query(field_validation=True)
+    query = options.query()
     return write_request(
         request.method, request.path, query, body_of(request.body), request.media_type
     )
