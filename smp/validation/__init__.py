@@ -9,7 +9,7 @@ refused; it refuses more than this (most formats, CEL rules, admission plugins).
 
 from __future__ import annotations
 
-from smp.validation._names import judge_names as judge_names
+from smp.validation._operations import judge_names as judge_names
 from smp.validation._operations import validate_object
 from smp.validation._operations import violations_of as violations_of
 from smp.validation._pod_checks import find_mounts_of_refused as find_mounts_of_refused

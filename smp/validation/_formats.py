@@ -330,7 +330,8 @@ def qualified_name(text: str) -> str:
 
 def resource_name(text: str) -> str:
     """Check the name of a resource (Go: core validateResourceName)."""
-    if "/" in text or _is_resource(text, _RESOURCES):
+    pages = text.startswith((_HUGE_PAGES, f"requests.{_HUGE_PAGES}"))
+    if "/" in text or text in _RESOURCES or pages:
         return names.label_key(text)
     unknown = "must be a standard resource type or fully qualified"
     return names.label_key(text) or unknown
@@ -379,10 +380,6 @@ def https_url(text: str) -> str:
     if fragment:
         return "fragments are not permitted in the URL"
     return "query parameters are not permitted in the URL" if query else ""
-
-
-def _is_resource(text: str, known: frozenset[str]) -> bool:
-    return text in known or text.startswith((_HUGE_PAGES, f"requests.{_HUGE_PAGES}"))
 
 
 def backsteps(text: str) -> str:

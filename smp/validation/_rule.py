@@ -98,7 +98,6 @@ def _steps(path: str) -> tuple[str, ...]:
 def _conditions(
     rows: dict[str, tuple[Scalar, ...]],
 ) -> list[tuple[tuple[str, ...], tuple[Scalar, ...]]]:
-    """Return the values that fields have to have, by the steps of their paths."""
     return [(_steps(path), values) for path, values in rows.items()]
 
 
