@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 import sys
 
-from smp.testing._thread import ServerThread
+from smp.testing._running import ServerThread
 
 
 def main() -> None:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from importlib import import_module
 from itertools import count
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from smp.documents.objects import Objects, objects_of
 from smp.server.kubeconfig import kubeconfig, write_kubeconfig
 from smp.server.settings import Settings
-from smp.testing._clients import client
 from smp.testing._faults import Fault, KubernetesApiError, KubernetesApiWarning
-from smp.testing._process import ServerProcess
+from smp.testing._running import ServerProcess, ServerThread
 from smp.testing._server import Snapshot
-from smp.testing._thread import ServerThread
 from smp.testing._traffic import Request
 from smp.testing._webhooks import ServedWebhook, WebhookHandler
 
@@ -71,7 +70,7 @@ class KubernetesApi:
 
         Raises KubernetesApiError for another name, and where the package is missing.
         """
-        made = client(name, self.url, self.kubeconfig)
+        made = make_client(name, self.url, self.kubeconfig)
         if name in ("kubernetes", "httpx"):
             self._open.callback(made.close)
         if name == "kubernetes":
@@ -287,3 +286,56 @@ class KubernetesApi:
 
     def __repr__(self) -> str:
         return f"<KubernetesApi {self.url}>"
+
+
+def make_client(name: str, url: str, kubeconfig: Path) -> Any:
+    """Make a client. Raises KubernetesApiError."""
+    make = _CLIENTS.get(name)
+    if make is None:
+        raise KubernetesApiError(
+            f"unknown client {name!r}", hint="known are " + ", ".join(_CLIENTS)
+        )
+    package = name.partition(".")[0]
+    try:
+        import_module(package)
+    except ImportError as error:
+        raise KubernetesApiError(
+            f"the client {name} cannot be imported: {error}",
+            hint=f"pip install {package}",
+            code="missing-package",
+        ) from error
+    return make(name, url, kubeconfig)
+
+
+# Each without the proxies that the environment names: the server is on this machine.
+
+
+def _api_client(name: str, url: str, _kubeconfig: Path) -> Any:
+    module = import_module(f"{name}.client")
+    configuration = module.Configuration(host=url)
+    configuration.proxy = None
+    return module.ApiClient(configuration)
+
+
+def _lightkube(name: str, _url: str, kubeconfig: Path) -> Any:
+    module = import_module(name)
+    config = module.KubeConfig.from_file(kubeconfig)
+    return module.Client(config=config, trust_env=False)
+
+
+def _kr8s(name: str, _url: str, kubeconfig: Path) -> Any:
+    return import_module(name).api(kubeconfig=str(kubeconfig))
+
+
+def _httpx(name: str, url: str, _kubeconfig: Path) -> Any:
+    return import_module(name).Client(base_url=url, trust_env=False)
+
+
+_CLIENTS: Final[Mapping[str, Callable[[str, str, Path], Any]]] = {
+    "kubernetes": _api_client,
+    "kubernetes_asyncio": _api_client,
+    "lightkube": _lightkube,
+    "kr8s": _kr8s,
+    "kr8s.asyncio": _kr8s,
+    "httpx": _httpx,
+}

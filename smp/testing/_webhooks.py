@@ -81,7 +81,6 @@ class ServedWebhook:
 
 
 def _response(result: Any) -> dict[str, Any]:
-    """Return the response that a result stands for."""
     if result is None or isinstance(result, bool):
         return {"allowed": result is not False}
     if isinstance(result, str):

@@ -24,7 +24,7 @@ from smp.cluster.clients import async_transport_over, transport_over
 from smp.cluster.drive import run, run_async
 from smp.cluster.plan.exchange import PlannedRequest
 from smp.cluster.plan.sending import path_of, send
-from smp.testing import KubernetesApi, _clients
+from smp.testing import KubernetesApi, _kubernetes_api
 from smp.testing import Request as RecordedRequest
 from tests.support.cluster_proxy import Exchange
 from tests.support.cluster_recordings import Entry, read
@@ -290,7 +290,7 @@ def hanging_up(answer: bytes) -> Iterator[str]:
 @pytest.mark.parametrize("name", ["httpx", "kubernetes"])
 def test_a_connection_that_breaks_may_have_sent_it(name: str, answer: bytes) -> None:
     with hanging_up(answer) as url:
-        client = _clients.client(name, url, Path())
+        client = _kubernetes_api.make_client(name, url, Path())
         with pytest.raises(BrokenConnectionError) as caught:
             run(send(_POST), transport_over(client))
         client.close()
@@ -304,7 +304,7 @@ def test_one_of_asyncio_that_breaks_may_have_sent_it(name: str, answer: bytes) -
         if name == "httpx":
             client: Any = httpx.AsyncClient(base_url=url, trust_env=False)
         else:
-            client = _clients.client(name, url, Path())
+            client = _kubernetes_api.make_client(name, url, Path())
         with pytest.raises(BrokenConnectionError) as caught:
             await run_async(send(_POST), async_transport_over(client))
         await (client.aclose() if name == "httpx" else client.close())
