@@ -356,7 +356,6 @@ def _join_causes(causes: list[JSONObject]) -> str:
 
 
 def _form_of(error: SmpError) -> tuple[str, str]:
-    """Return the reason of an answer, and the form of its message."""
     # kubectl prints an Invalid by its causes, and most others by their message.
     if isinstance(error, StatusError):
         return error.reason, error.form

@@ -13,7 +13,6 @@ Nothing is read or called here: ``smp.server.admission`` does that for a server.
 
 from __future__ import annotations
 
-from smp.handler.admission._conditions import find_condition_problem
 from smp.handler.admission._manifests import ManifestPolicies
 from smp.handler.admission._matching import (
     Criteria,
@@ -23,7 +22,13 @@ from smp.handler.admission._matching import (
     find_match,
 )
 from smp.handler.admission._mutating import MutatingPolicies, Mutator, mutate
-from smp.handler.admission._policies import Evaluation, Policies, Policy, read_policies
+from smp.handler.admission._policies import (
+    Evaluation,
+    Policies,
+    Policy,
+    find_condition_problem,
+    read_policies,
+)
 from smp.handler.admission._validating import DeniedError, Verdict, deny, judge
 
 __all__ = [

@@ -16,7 +16,6 @@ from smp._values.fields import objects_in
 from smp._values.values import JSONObject, as_list, as_object, as_text, same
 from smp.custom_resources import ExpressionError
 from smp.errors import PatchError, SmpError, UnknownFieldError
-from smp.handler.admission._conditions import find_condition_problem
 from smp.handler.admission._matching import ReviewRequest, UnknownInputError
 from smp.handler.admission._policies import (
     Evaluation,
@@ -25,6 +24,7 @@ from smp.handler.admission._policies import (
     Policies,
     Policy,
     PolicyConfigurationError,
+    find_condition_problem,
     find_invocations,
 )
 from smp.handler.admission._validating import Verdict, deny

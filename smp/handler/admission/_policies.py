@@ -2,6 +2,7 @@
 
 Go: k8s.io/apiserver, pkg/admission/plugin/policy/generic (CollectParams) and
 pkg/admission/plugin/cel (the variables, CreateNamespaceObject, composition.go).
+Webhooks have conditions as well: pkg/admission/plugin/webhook/matchconditions.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from smp._values.extras import extra_hint
+from smp._values.fields import objects_in
 from smp._values.values import JSONObject, as_list, as_object, as_text
 from smp.custom_resources import (
     BudgetError,
@@ -268,3 +270,21 @@ class Evaluation:
             raise ExpressionError(
                 f'composited variable "{name}" fails to evaluate: {reason}'
             ) from None
+
+
+def find_condition_problem(fields: JSONObject, evaluation: Evaluation) -> str | None:
+    """Return why what is under conditions does not apply; None where it does.
+
+    It is empty where one of them is false, and their errors where none is. Raises
+    UnknownInputError, unless a condition is false.
+    """
+    errors: list[str] = []
+    for condition in objects_in(fields.get("matchConditions")):
+        try:
+            if evaluation.evaluate(as_text(condition.get("expression"))) is False:
+                return ""
+        except ExpressionError as error:
+            errors.append(str(error))
+    if len(errors) > 1:
+        return f"[{', '.join(errors)}]"
+    return errors[0] if errors else None

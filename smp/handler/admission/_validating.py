@@ -17,7 +17,6 @@ from smp._values.fields import objects_in
 from smp._values.values import JSONObject, as_list, as_object, as_text
 from smp.custom_resources import ExpressionError
 from smp.handler._status import AnsweredError
-from smp.handler.admission._conditions import find_condition_problem
 from smp.handler.admission._matching import ReviewRequest, UnknownInputError
 from smp.handler.admission._policies import (
     Evaluation,
@@ -25,6 +24,7 @@ from smp.handler.admission._policies import (
     Invocation,
     Policies,
     Policy,
+    find_condition_problem,
     find_invocations,
 )
 
