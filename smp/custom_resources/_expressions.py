@@ -315,7 +315,6 @@ def make_environment(type_: Any, pool: Any) -> Any:
 def _extend(
     pool: Any, variables: Mapping[str, Any], functions: tuple[Function, ...]
 ) -> Any:
-    """Return the language with variables and functions."""
     return cel.NewEnv(
         pool,
         variables=variables,

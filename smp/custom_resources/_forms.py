@@ -217,7 +217,6 @@ def _is_atomic(field: Field) -> bool:
 
 
 def _merge_patch(changes: list[_Change]) -> JSONObject:
-    """Return changes as a JSON merge patch."""
     patch: JSONObject = {}
     for change in changes:
         *above, name = change.path.steps
@@ -235,7 +234,6 @@ def _merge_patch(changes: list[_Change]) -> JSONObject:
 
 
 def _operation_of(change: _Change) -> JSON:
-    """Return a change as an operation of a JSON Patch."""
     if isinstance(change.new, Absent):
         return {"op": "remove", "path": change.path.pointer}
     name = "add" if isinstance(change.old, Absent) else "replace"

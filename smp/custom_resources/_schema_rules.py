@@ -131,7 +131,6 @@ def find_keyword_violations(place: SchemaPlace) -> Iterator[Violation]:
 
 
 def _check_map_keys(place: SchemaPlace) -> Iterator[Violation]:
-    """Yield what is wrong with the keys of a list of type map."""
     path = place.path / MAP_KEYS
     keys = as_list(place.schema.get(MAP_KEYS))
     items = place.items

@@ -476,7 +476,6 @@ def _judge_branches(
 
 
 def _judge_each(value: JSON, branches: list[SchemaNode], path: Path) -> list[Judgement]:
-    """Judge a value by each schema of a condition."""
     tried: list[Judgement] = []
     for branch in branches:
         found = Judgement()

@@ -251,14 +251,15 @@ def _rows() -> dict[str, list[tuple[Row, list[Condition]]]]:
 
 
 def _condition(text: str) -> Condition:
-    """Read one of the conditions of a row."""
     kind, colon, name = text.partition(":")
     if colon and kind == "is":
         return lambda place: place.has(name)
     if colon and kind == "blank":
         return lambda place: not as_text(place.value_at(name)).strip()
     if colon and kind == "lines":
-        return lambda place: _has_lines(as_text(place.value_at(name)).strip())
+        return lambda place: (
+            not {"\n", "\r"}.isdisjoint(as_text(place.value_at(name)).strip())
+        )
     at, equals, allowed = text.partition("=")
     if equals:
         is_one = not at.endswith("!")
@@ -276,10 +277,6 @@ def _condition(text: str) -> Condition:
 def _states(place: SchemaPlace, parent: str, name: str) -> bool:
     obj = as_object(place.value_at(parent)) if parent else place.schema
     return SchemaPlace(obj, place.path).states(name)
-
-
-def _has_lines(text: str) -> bool:
-    return "\n" in text or "\r" in text
 
 
 def _is_one(value: JSON, patterns: list[str]) -> bool:

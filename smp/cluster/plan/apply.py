@@ -295,7 +295,6 @@ def _prepare(entry: Prepared, options: ApplyOptions) -> Plan[None]:
 def _look_up_missing(
     session: Session, prepared: list[Prepared], options: ApplyOptions
 ) -> Plan[None]:
-    """Look up the kinds that the run has defined."""
     # A definition may have been there, and have another schema now.
     session.discovery.forget_missing()
     session.schemas.forget()

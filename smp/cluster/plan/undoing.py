@@ -188,7 +188,6 @@ def _drop_labels_of_jobs(obj: JSONObject) -> JSONObject:
 def _restore(
     applied: Applied, path: str, live: JSONObject, options: ApplyOptions
 ) -> PlannedRequest | None:
-    """Return the request that puts the former fields back into a live object."""
     # RFC 7396: lists are replaced as a whole, so that no merge key matters.
     patch = as_object(merge_patch.diff(live, _put_back(applied, live)))
     # A write of others between the check and this request is a conflict (409).

@@ -93,8 +93,17 @@ def apply_cleared(
         if remedy is None:
             raise error
         requests = remedy.requests(target.path)
+        first = requests[0]
         try:
-            yield from send(_make_sent_request(requests[0], options))
+            yield from send(
+                write_request(
+                    first.method,
+                    first.path,
+                    options.query(),
+                    body_of(first.body),
+                    first.media_type,
+                )
+            )
         except ApiError as refusal:
             # It replaces resourceVersion, so a write of another is a conflict.
             if refusal.reason == "Conflict" and attempt < _RETRIES - 1:
@@ -106,17 +115,10 @@ def apply_cleared(
         try:
             stored = yield from send_for_object(request)
         except ApiError as refusal:
-            refusal.advice = _SENT.format(request=requests[0])
+            refusal.advice = _SENT.format(request=first)
             raise
         return stored, requests, warning
     raise AssertionError("the last attempt returns or raises")
-
-
-def _make_sent_request(request: PatchRequest, options: ApplyOptions) -> PlannedRequest:
-    query = options.query()
-    return write_request(
-        request.method, request.path, query, body_of(request.body), request.media_type
-    )
 
 
 def _warning(remark: Remark, remedy: Remedy, options: ApplyOptions) -> ApplyWarning:

@@ -63,11 +63,6 @@ async def read_body(call: Call) -> bytes:
     return bytes(body)
 
 
-async def read_patch(call: Call) -> bytes:
-    """Read the body, a patch. Raises what ``read_body`` raises."""
-    return drop_lone_surrogates(await read_body(call))
-
-
 def drop_lone_surrogates(text: bytes) -> bytes:
     """Return JSON without escaped surrogates that are not of a pair.
 

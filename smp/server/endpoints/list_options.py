@@ -144,19 +144,15 @@ class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
             initial_events=_flag(query, "sendInitialEvents"),
             timeout=number(query, "timeoutSeconds"),
         )
-        _check(
-            options,
-            match=query.get("resourceVersionMatch", ""),
-            has_initial_events="sendInitialEvents" in query,
-        )
+        _check(options, query)
         return options
 
 
-def _check(options: ListOptions, *, match: str, has_initial_events: bool) -> None:
-    """Check which options may stand together. Raises InvalidOptionsError.
-
-    ``has_initial_events``: whether sendInitialEvents was given, be it as false.
-    """
+def _check(options: ListOptions, query: Mapping[str, str]) -> None:
+    """Check which options may stand together. Raises InvalidOptionsError."""
+    match = query.get("resourceVersionMatch", "")
+    # Be it as false.
+    has_initial_events = "sendInitialEvents" in query
     if match and match not in _MATCHES:
         raise InvalidOptionsError([unsupported(_MATCH, match, _MATCHES)], _KIND)
     revision, after = options.revision, options.after

@@ -18,7 +18,7 @@ from smp._values.values import JSON, JSONObject, as_object
 from smp.documents import dump_yaml
 from smp.server.endpoints.answers import YAML_TYPE, respond
 from smp.server.endpoints.call import Call
-from smp.server.endpoints.list_options import Continue, ListOptions, key_prefix
+from smp.server.endpoints.list_options import Continue, key_prefix
 from smp.server.objects.tables import parse_include, scale_columns, table
 from smp.server.registry.envelope import make_served_list, metadata_only, unpack
 from smp.server.registry.objects import lost_revisions, snapshot
@@ -100,7 +100,7 @@ class Selected(msgspec.Struct, frozen=True):
 
 async def list_objects(call: Call) -> Response:
     """Answer a list."""
-    return await answer_list(call, await select(call, call.list_options))
+    return await answer_list(call, await select(call))
 
 
 async def answer_list(call: Call, selected: Selected) -> Response:
@@ -146,14 +146,14 @@ def _render_list(call: Call, selected: Selected) -> bytes:
     return encode_as(call.format.content_type, rendered)
 
 
-async def select(call: Call, options: ListOptions) -> Selected:
+async def select(call: Call) -> Selected:
     """Return the selected objects, all of one snapshot.
 
     Raises Expired, FutureRevisionError and RefusalError.
     """
     # A resourceVersion that is not to be matched exactly asks for a list that is not
     # older. The newest always is, so revision 0, the newest, is read.
-    store, target = call.state.store, call.target
+    store, target, options = call.state.store, call.target, call.list_options
     after, revision = "", 0
     if options.after:
         after, revision = options.after.after, options.after.revision

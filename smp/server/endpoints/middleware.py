@@ -314,19 +314,15 @@ async def _execute(state: ServerState, request: Request, target: Target) -> ASGI
     state.in_flight += 1
     try:
         async with asyncio.timeout(state.settings.request_timeout):
-            return _add_deprecation(call, await _operation(call)(call))
+            action = _ACTIONS.get((*target.resource.key, target.subresource))
+            operation = action or _OPERATIONS[verb]
+            return _add_deprecation(call, await operation(call))
     except TimeoutError:
         raise RefusalError(
             504, "the request did not complete within the allotted time"
         ) from None
     finally:
         state.in_flight -= 1
-
-
-def _operation(call: Call) -> Callable[[Call], Awaitable[Response]]:
-    target = call.target
-    action = _ACTIONS.get((*target.resource.key, target.subresource))
-    return action or _OPERATIONS[call.verb]
 
 
 def _add_deprecation(call: Call, response: Response) -> Response:

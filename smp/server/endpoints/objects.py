@@ -190,7 +190,7 @@ async def delete_collection(call: Call) -> Response:
     options = await _delete_options(call)
     await call.begin_admission("DELETE", options.stated)
     # limit and continue hold here, too: clients may delete page by page.
-    selected = await select(call, call.list_options)
+    selected = await select(call)
     removed: list[Stored] = []
     for item in selected.items:
         # One that was deleted meanwhile is left out.

@@ -37,7 +37,12 @@ from smp.paths import Path
 from smp.schema.model import Schema
 from smp.schema.structural import add_schema_defaults
 from smp.server.endpoints.answers import status_response
-from smp.server.endpoints.bodies import content_type_of, read_object, read_patch
+from smp.server.endpoints.bodies import (
+    content_type_of,
+    drop_lone_surrogates,
+    read_body,
+    read_object,
+)
 from smp.server.endpoints.call import Call
 from smp.server.endpoints.lists import object_response
 from smp.server.endpoints.objects import store_new, subresource_body
@@ -72,7 +77,7 @@ async def update(call: Call) -> Response:
 async def patch(call: Call) -> Response:
     """Patch an object; an apply creates it where it does not exist."""
     media_type = call.request.headers.get("content-type", "")
-    body = await read_patch(call)
+    body = drop_lone_surrogates(await read_body(call))
 
     def transform(
         old: JSONObject | None, schema: Schema | None, options: Options

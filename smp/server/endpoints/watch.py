@@ -18,7 +18,7 @@ from smp._values.values import JSONObject
 from smp.errors import SmpError
 from smp.handler import to_status
 from smp.server.endpoints.call import Call
-from smp.server.endpoints.list_options import ListOptions, key_prefix
+from smp.server.endpoints.list_options import key_prefix
 from smp.server.endpoints.lists import render, seconds_to_render
 from smp.server.metrics import labels_of
 from smp.server.registry.envelope import served, unpack
@@ -26,7 +26,8 @@ from smp.server.registry.objects import lost_revisions, snapshot
 from smp.server.store import Event, Stored, check_reached
 from smp.wire import encode
 
-_INITIAL_END: Final = "k8s.io/initial-events-end"
+_NOTHING: Final[JSONObject] = {}
+_INITIAL_END: Final[JSONObject] = {"annotations": {"k8s.io/initial-events-end": "true"}}
 _START: Final[Message] = {
     "type": "http.response.start",
     "status": 200,
@@ -40,20 +41,17 @@ _START: Final[Message] = {
 def watch(call: Call) -> Stream:
     """Answer a watch."""
     settings = call.state.settings
-    options = call.list_options
     return Stream(
-        _watch_events(call, options),
+        _watch_events(call),
         call.state.stopping,
-        seconds=options.timeout or settings.watch_timeout,
+        seconds=call.list_options.timeout or settings.watch_timeout,
         send_timeout=settings.send_timeout,
     )
 
 
-async def _watch_events(
-    call: Call, options: ListOptions
-) -> AsyncGenerator[bytes, None]:
+async def _watch_events(call: Call) -> AsyncGenerator[bytes, None]:
     """Yield the lines of a watch; an error is its last event, as of an API server."""
-    encoder = WatchEncoder(call, options)
+    encoder, options = WatchEncoder(call), call.list_options
     store, prefix = call.state.store, key_prefix(call.target, options)
     since = options.revision or 0
     resource = call.target.resource
@@ -72,9 +70,9 @@ async def _watch_events(
                         since = page.revision
                         check_reached(options.revision or 0, since)
                         for item in await encoder.selected(page.items):
-                            yield await encoder.added(item)
+                            yield await encoder.object_line("ADDED", item)
                 if options.initial_events and options.bookmarks:
-                    yield encoder.end_of_initial_events(since)
+                    yield encoder.bookmark(since, _INITIAL_END)
             events = store.watch(prefix, since)
             async with aclosing(events):
                 async for event in events:
@@ -96,9 +94,9 @@ async def _watch_events(
 class WatchEncoder:
     """Makes the lines of one watch, with objects in the form that was asked for."""
 
-    def __init__(self, call: Call, options: ListOptions) -> None:
+    def __init__(self, call: Call) -> None:
         self._call = call
-        self._options = options
+        self._options = call.list_options
         self._send_columns = True
 
     async def selected(self, items: Sequence[Stored]) -> list[Stored]:
@@ -111,14 +109,6 @@ class WatchEncoder:
         selected, _ = await self._call.work(seconds, self._options.select, items, None)
         return selected
 
-    async def added(self, item: Stored) -> bytes:
-        """Return the event of an object that exists when the watch begins."""
-        return await self._object_line("ADDED", item)
-
-    def end_of_initial_events(self, revision: int) -> bytes:
-        """Return the bookmark after the events of the objects that exist."""
-        return self._bookmark(revision, {"annotations": {_INITIAL_END: "true"}})
-
     async def change(self, event: Event) -> bytes:
         """Return the event of a change, or nothing where no event is to be sent.
 
@@ -128,9 +118,7 @@ class WatchEncoder:
         """
         if event.type == "progress":
             # Bookmarks go only to clients that set allowWatchBookmarks.
-            return (
-                self._bookmark(event.revision, {}) if self._options.bookmarks else b""
-            )
+            return self.bookmark(event.revision) if self._options.bookmarks else b""
         before, after = event.before, None
         if event.type == "put":
             after = Stored(event.key, event.value, event.revision)
@@ -138,13 +126,14 @@ class WatchEncoder:
         was_selected = before in selected
         if after and after in selected:
             event_type = "MODIFIED" if was_selected else "ADDED"
-            return await self._object_line(event_type, after)
+            return await self.object_line(event_type, after)
         if before and was_selected:
             item = Stored(event.key, before.value, event.revision)
-            return await self._object_line("DELETED", item)
+            return await self.object_line("DELETED", item)
         return b""
 
-    def _bookmark(self, revision: int, metadata: JSONObject) -> bytes:
+    def bookmark(self, revision: int, metadata: JSONObject = _NOTHING) -> bytes:
+        """Return the event that all changes up to a revision were sent."""
         resource = self._call.target.resource
         return self._rendered(
             "BOOKMARK",
@@ -155,7 +144,8 @@ class WatchEncoder:
             },
         )
 
-    async def _object_line(self, event_type: str, item: Stored) -> bytes:
+    async def object_line(self, event_type: str, item: Stored) -> bytes:
+        """Return an event with an object."""
         call, resource = self._call, self._call.target.resource
         call.state.metrics.events.labels(*labels_of(resource)).inc()
         if call.format.form == "object":

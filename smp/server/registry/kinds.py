@@ -248,16 +248,12 @@ class Kinds:
                 )
             defined = definition.version(resource.version)
             schema = _schema(definition.catalog, resource)
-            others = [
-                other
-                for other in definition.resources
-                if other.version != resource.version
-            ]
             versions = {
                 other.api_version: definition.catalog.schema(
                     other.api_version, other.kind
                 )
-                for other in others
+                for other in definition.resources
+                if other.version != resource.version
             }
             kind = Kind(resource, schema, defined.columns, defined, versions)
         else:

@@ -10,7 +10,6 @@ from contextlib import aclosing
 from typing import Any, Final
 
 from smp.server.store._etcd_client import (
-    Answer,
     Client,
     KeyValue,
     WatchEvent,
@@ -147,7 +146,7 @@ class EtcdStore(Store):
         if response.succeeded:
             return response.revision
         if unchanged:
-            found = _read(response).kvs
+            found = response.responses[0]["response_range"].kvs
             if (found[0].mod_revision if found else 0) == last:
                 raise ChangedError
         return None
@@ -165,10 +164,6 @@ class EtcdStore(Store):
         before = self._stored(event.prev_kv) if event.prev_kv else None
         value = None if event.type == "DELETE" else new.value
         return change_event(new.key, value, new.revision, before)
-
-
-def _read(response: Answer) -> Answer:
-    return response.responses[0]["response_range"]
 
 
 def _put(key: bytes, value: bytes = b"") -> dict[str, Any]:

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from functools import lru_cache
 from typing import Final
 
 import msgspec
 
-from smp._values.codec import encode
+from smp._values import codec
 from smp._values.fields import objects_in, strings_in, value_at
-from smp._values.values import JSON, JSONObject, as_list, as_object, as_text
+from smp._values.json_path import JSONPathError, value_finder
+from smp._values.values import (
+    JSON,
+    Absent,
+    JSONObject,
+    as_list,
+    as_object,
+    as_text,
+    printed,
+)
 from smp.custom_resources import definition_violations, unchecked
 from smp.errors import SchemaError, UnionError, bounded
 from smp.paths import Path
@@ -21,9 +31,8 @@ from smp.schema.rewrite import rewrite
 from smp.schema.sources.crd import to_openapi
 from smp.server.errors import InvalidError, UnknownResourceError, invalid, raise_invalid
 from smp.server.objects.crds._status import complete_names
-from smp.server.objects.crds.printer_columns import columns, is_supported
 from smp.server.objects.overlays import add_fitting_rows, check_kinds
-from smp.server.objects.tables.columns import Column
+from smp.server.objects.tables.columns import NAME, Column, time_since
 
 _KINDS: Final = "x-kubernetes-group-version-kind"
 _LIST_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"
@@ -192,7 +201,6 @@ def accepting_unions(catalog: Catalog) -> Catalog:
 
 
 def _drop_unions(document: JSONObject) -> JSONObject:
-    """Return a valid CustomResourceDefinition whose schemas declare no unions."""
 
     def without(node: JSONObject) -> JSONObject:
         return {name: value for name, value in node.items() if name != _UNIONS}
@@ -248,7 +256,7 @@ def _find_defined_version(
         storage=_schema(stored),
         subresources=as_object(version.get("subresources")),
         weight=_weigh(_schema(version)),
-        columns=columns(objects_in(version.get("additionalPrinterColumns"))),
+        columns=_columns(objects_in(version.get("additionalPrinterColumns"))),
         components={name: schema, f"{name}List": list_schema},
     )
 
@@ -296,7 +304,7 @@ def _reading_schemas(
         api_version(group, as_text(each.get("name"))): _schema(each)
         for each in versions
     }
-    return encode(schemas) if schemas else b""
+    return codec.encode(schemas) if schemas else b""
 
 
 def _scale_paths(scale: JSONObject) -> ScalePaths:
@@ -329,9 +337,75 @@ def _warnings(spec: JSONObject) -> Iterator[str]:
         shown = objects_in(version.get("additionalPrinterColumns"))
         for number, column in enumerate(shown):
             # Kubernetes evaluates more of JSONPath than this server does.
-            if not is_supported(as_text(column.get("jsonPath"))):
+            if not _is_supported(as_text(column.get("jsonPath"))):
                 place = path / "additionalPrinterColumns" / number / "jsonPath"
                 yield f"{place}: not supported by this server, the column stays empty"
+
+
+# A definition without columns gets this one after the name.
+_AGE: Final[JSONObject] = {
+    "name": "Age",
+    "type": "date",
+    "jsonPath": ".metadata.creationTimestamp",
+}
+
+
+def _columns(defined: list[JSONObject]) -> tuple[Column, ...]:
+    # The name is always the first column.
+    shown = tuple(defined) or (_AGE,)
+    return (NAME, *[_column(column) for column in shown])
+
+
+def _is_supported(json_path: str) -> bool:
+    """Tell whether a path is supported; a column with another one stays empty."""
+    try:
+        value_finder(json_path)
+    except JSONPathError:
+        return False
+    return True
+
+
+def _column(column: JSONObject) -> Column:
+    json_path = as_text(column.get("jsonPath"))
+    type_, priority = as_text(column.get("type")), column.get("priority")
+    # An unsupported path gives a warning where the definition is read.
+    find = value_finder(json_path) if _is_supported(json_path) else None
+
+    def cell(obj: JSONObject, now: datetime) -> JSON:
+        value = find(obj) if find else None
+        # A path that leads to no value leaves the cell empty, as null does.
+        if value is None or isinstance(value, Absent):
+            return None
+        return _cell_value(value, type_, now)
+
+    return Column(
+        name=as_text(column.get("name")),
+        cell=cell,
+        type=type_,
+        priority=priority if isinstance(priority, int) else 0,
+        format=as_text(column.get("format")),
+        description=as_text(column.get("description"))
+        or f"Custom resource definition column (in JSONPath format): {json_path}",
+    )
+
+
+def _cell_value(value: JSON, json_type: str, now: datetime) -> JSON:
+    """Return a value as a column of a type shows it, or None if it cannot."""
+    # As the difference to the current time, like the column Age.
+    if json_type == "date":
+        return time_since(value, now)
+    # Objects and lists are shown as JSON, in this type of column only.
+    if json_type == "string":
+        is_scalar = not isinstance(value, dict | list)
+        return printed(value) if is_scalar else codec.encode(value).decode()
+    # In Python a boolean is a number, too.
+    if isinstance(value, bool):
+        return value if json_type == "boolean" else None
+    if isinstance(value, int | float) and json_type == "number":
+        return value
+    if isinstance(value, int | float) and json_type == "integer":
+        return int(value)
+    return None
 
 
 # Keywords whose value has schemas that are all applied to the same value.

@@ -174,7 +174,6 @@ def scale_columns() -> Columns:
 
 
 def _convert(columns: Columns, convert: Callable[[JSONObject], JSONObject]) -> Columns:
-    """Return columns whose cells show an object in another version."""
 
     def shown(show: Cell) -> Cell:
         return lambda obj, now: show(convert(obj), now)
@@ -221,7 +220,6 @@ def _show_by(row: _Row) -> Cell:
 
 
 def _choose(obj: JSONObject, cases: Iterable[tuple[str, str]]) -> str:
-    """Return the form of the first case that holds."""
     forms = (form for path, form in cases if not path or has(obj, path))
     return _fill(next(forms, ""), obj)
 
