@@ -28,7 +28,6 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 MODULES = (
     "smp/_values/steps.py",
     "smp/_values/values.py",
-    "smp/_values/fields.py",
     "smp/_values/api_objects.py",
     "smp/_values/quantities.py",
     "smp/_values/times.py",

@@ -13,8 +13,15 @@ from collections.abc import Callable, Iterator
 from types import NoneType
 from typing import Final, TypeAlias
 
-from smp._values.fields import objects_in, strings_in
-from smp._values.values import JSON, JSONObject, as_list, as_object, as_text
+from smp._values.values import (
+    JSON,
+    JSONObject,
+    as_list,
+    as_object,
+    as_text,
+    objects_in,
+    strings_in,
+)
 from smp.paths import Path
 from smp.violations import Violation, invalid, require
 

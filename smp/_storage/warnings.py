@@ -16,7 +16,6 @@ from typing import Final
 
 import msgspec
 
-from smp._values.fields import objects_in, value_at
 from smp._values.names import label, label_value
 from smp._values.quantities import read_quantity
 from smp._values.values import (
@@ -25,8 +24,10 @@ from smp._values.values import (
     as_list,
     as_object,
     as_text,
+    objects_in,
     quote,
     same,
+    value_at,
 )
 from smp.schema.bundle import version_number
 

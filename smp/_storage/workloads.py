@@ -7,10 +7,9 @@ from datetime import datetime
 from typing import Final
 
 from smp._values.api_objects import metadata_of, set_metadata
-from smp._values.fields import objects_in, value_at
 from smp._values.quantities import Quantity, read_quantity
 from smp._values.times import timestamp
-from smp._values.values import JSON, JSONObject, as_object
+from smp._values.values import JSON, JSONObject, as_object, objects_in, value_at
 from smp.paths import Path
 from smp.violations import Violation, forbidden
 

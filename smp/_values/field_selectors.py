@@ -11,9 +11,8 @@ from typing import Final
 
 import msgspec
 
-from smp._values.fields import value_at
 from smp._values.label_selectors import SelectorError
-from smp._values.values import JSONObject, printed
+from smp._values.values import JSONObject, printed, value_at
 
 # A comma separates terms of a field selector, unless a backslash precedes it.
 _FIELD_TERMS: Final = re.compile(r"(?:[^\\,]|\\.?)+")

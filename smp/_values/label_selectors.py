@@ -13,8 +13,7 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from smp._values import names
-from smp._values.fields import objects_in
-from smp._values.values import JSON, JSONObject, as_list, as_object
+from smp._values.values import JSON, JSONObject, as_list, as_object, objects_in
 from smp.errors import SmpError
 
 Operator: TypeAlias = Literal["in", "notin", "exists", "!", ">", "<"]

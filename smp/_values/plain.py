@@ -6,21 +6,26 @@ own, as the type of a value is asked for anyway. Only then does ``over_json`` co
 the arguments and run the operation again.
 
 So an OrderedDict, a tuple or an IntEnum is taken for the object, the list or the
-integer that it is, an object of a Python client for its fields
-(smp._values.client_models), and a set is refused with its path. A value that the
-operation does not look at goes into the result as it is.
+integer that it is, an object of a Python client for its fields, and a set is refused
+with its path. A value that the operation does not look at goes into the result as it
+is.
+
+No client is imported. The official one (``kubernetes``, and ``kubernetes_asyncio``) has
+a class for each type. Its ``attribute_map`` has the JSON name of each attribute, and
+None stands for a field that is absent. The objects of the dynamic client, lightkube and
+kr8s have a method ``to_dict``, with JSON names.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 import msgspec
 
-from smp._values.client_models import content_of, time_of
 from smp._values.raw import RawJSON
 from smp._values.stack import require_stack
 from smp._values.values import (
@@ -35,6 +40,7 @@ from smp.errors import ObjectError, SchemaError, SmpError, check_schema, too_dee
 
 if TYPE_CHECKING:
     import inspect
+
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -304,3 +310,31 @@ def _integer(value: int) -> JSON:
 
 def _not_json(problem: str) -> ObjectError:
     return ObjectError(problem, code="not-json")
+
+
+def content_of(value: object) -> Mapping[Any, Any] | None:
+    """Return the fields of an object of a client by their JSON names; None for others.
+
+    The values may be objects of the client again.
+    """
+    names = getattr(type(value), "attribute_map", None)
+    if isinstance(names, Mapping):
+        fields = {name: getattr(value, key, None) for key, name in names.items()}
+        return {name: field for name, field in fields.items() if field is not None}
+    # Of a class, it is a function that wants an object.
+    to_dict = None if isinstance(value, type) else getattr(value, "to_dict", None)
+    content = to_dict() if callable(to_dict) else None
+    return content if isinstance(content, Mapping) else None
+
+
+def time_of(value: object) -> str | None:
+    """Print a datetime as Kubernetes does: in UTC, with microseconds if it has any.
+
+    A time without a zone is taken for UTC (Go: metav1.Time and MicroTime). Returns None
+    for other values.
+    """
+    if not isinstance(value, datetime):
+        return None
+    if value.tzinfo is not None:
+        value = value.astimezone(UTC)
+    return value.replace(tzinfo=None).isoformat() + "Z"

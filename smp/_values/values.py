@@ -194,6 +194,29 @@ def _same_text(left: object, right: object) -> bool:
         return False
 
 
+def equal(left: JSON, right: JSON) -> bool:
+    """Tell whether values are equal, numbers by value: 1 and 1.0, but not 1 and true.
+
+    Null and empty differ (RFC 6902, section 4.6; Go: value.Equals of
+    structured-merge-diff).
+    """
+    if left is right:
+        return True
+    if isinstance(left, bool) or isinstance(right, bool):
+        return False
+    if isinstance(left, (int, float)) and isinstance(right, (int, float)):
+        return left == right
+    if isinstance(left, dict) and isinstance(right, dict):
+        count_steps(len(left))
+        return left.keys() == right.keys() and all(
+            equal(content, right[name]) for name, content in left.items()
+        )
+    if isinstance(left, list) and isinstance(right, list):
+        count_steps(len(left))
+        return len(left) == len(right) and all(map(equal, left, right))
+    return type(left) is type(right) and left == right
+
+
 def share_equal(values: list[JSON | Absent], others: JSONArray) -> list[JSON | Absent]:
     """Return values, each replaced by its counterpart if the two are the same.
 
@@ -433,3 +456,20 @@ def show(value: object) -> str:
         return repr(value)
     except (RecursionError, ValueError):
         return f"an {type_name(value)} that cannot be printed"
+
+
+def value_at(value: JSON, names: Iterable[str]) -> JSON:
+    """Return the value at a path of field names, or None where there is none."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def objects_in(value: JSON | Absent) -> list[JSONObject]:
+    """Return the objects in a list; other elements and other values are skipped."""
+    return [element for element in as_list(value) if isinstance(element, dict)]
+
+
+def strings_in(value: JSON | Absent) -> list[str]:
+    """Return the strings in a list; other elements and other values are skipped."""
+    return [element for element in as_list(value) if isinstance(element, str)]

@@ -8,8 +8,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from smp._values.client_models import content_of
-from smp._values.plain import as_object
+from smp._values.plain import as_object, content_of
 from smp._values.values import JSONObject
 from smp.documents import flatten_lists, read
 from smp.errors import DocumentError, ObjectError, bounded

@@ -25,6 +25,7 @@ from smp._values.values import (
     Absent,
     JSONObject,
     as_text,
+    equal,
     same,
 )
 from smp.errors import PatchError
@@ -47,8 +48,6 @@ _MEMBERS: Final = {
 }
 # RFC 6901, section 4: digits without leading zeros. No list has more elements.
 _INDEX: Final = re.compile(r"0|[1-9][0-9]{0,17}")
-# A boolean is no number of JSON, but an int of Python.
-_NUMBERS: Final = (int, float)
 
 
 class OperationError(PatchError):
@@ -326,25 +325,12 @@ def _test(document: CopiedDocument, operation: _Operation) -> None:
         value = _value_at(document, operation.target)
     except OperationError:
         value = ABSENT
-    if value is ABSENT or not _equal(value, operation.value):
+    if value is ABSENT or not equal(value, operation.value):
         # Without the values, which may be secrets.
         raise OperationError(
             "test failed: the document has another value at this path",
             code="test-failed",
         )
-
-
-def _equal(left: JSON, right: JSON) -> bool:
-    """Tell whether values are equal as RFC 6902, section 4.6, says: 1 equals 1.0."""
-    if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(
-            _equal(value, right[name]) for name, value in left.items()
-        )
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(_equal, left, right))
-    if type(left) in _NUMBERS and type(right) in _NUMBERS:
-        return left == right
-    return same(left, right)
 
 
 def _place(document: CopiedDocument, target: tuple[str, ...]) -> tuple[Any, str]:

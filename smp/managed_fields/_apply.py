@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from smp._values.sharing import share_object
-from smp._values.values import JSON, JSONObject, as_object, as_text
-from smp.managed_fields._compare import equal
+from smp._values.values import JSON, JSONObject, as_object, as_text, equal
 from smp.managed_fields._conflicts import ApplyConflictError
 from smp.managed_fields._elements import step_of
 from smp.managed_fields._entries import ManagedFields, Owner, Write

@@ -20,6 +20,7 @@ from smp._values.values import (
     as_list,
     as_object,
     check_depth,
+    equal,
 )
 from smp.errors import SmpError, bounded
 from smp.managed_fields._elements import field_element, step_of
@@ -239,26 +240,3 @@ def _index_by_element(values: JSONArray, shape: Shape) -> dict[str, JSONArray]:
 
 def _collect_at_element(element: str, value: JSON, shape: Shape) -> FieldSet:
     return fields_at(element, value, shape.of_element(value), structs=True)
-
-
-def equal(old: JSON, new: JSON) -> bool:
-    """Tell whether two values are equal to structured-merge-diff.
-
-    Numbers are equal by value, so that 1 and 1.0 are equal, but not 1 and true. Null
-    and empty differ. Go: value.Equals.
-    """
-    if old is new:
-        return True
-    if isinstance(old, bool) or isinstance(new, bool):
-        return False
-    if isinstance(old, (int, float)) and isinstance(new, (int, float)):
-        return old == new
-    if isinstance(old, dict) and isinstance(new, dict):
-        count_steps(len(old))
-        return old.keys() == new.keys() and all(
-            equal(content, new[name]) for name, content in old.items()
-        )
-    if isinstance(old, list) and isinstance(new, list):
-        count_steps(len(old))
-        return len(old) == len(new) and all(map(equal, old, new))
-    return type(old) is type(new) and old == new

@@ -15,9 +15,8 @@ from __future__ import annotations
 from typing import Final
 
 from smp._values.steps import count_steps
-from smp._values.values import ABSENT, JSON, MAX_LEVELS, JSONArray, JSONObject
+from smp._values.values import ABSENT, JSON, MAX_LEVELS, JSONArray, JSONObject, equal
 from smp.errors import bounded
-from smp.managed_fields._compare import equal
 from smp.managed_fields._elements import field_element, in_order, sort_as_text
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._shapes import LIST, MAP, Shape, path_elements, root_shape

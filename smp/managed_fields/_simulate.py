@@ -60,6 +60,7 @@ from smp.managed_fields._reset_fields import (
     add_system_metadata,
     reset_fields,
 )
+from smp.managed_fields._scale import SCALE, set_replicas
 from smp.managed_fields._server_side import server_side_apply
 from smp.managed_fields._shapes import MAP, Shape, root_shape
 from smp.managed_fields._track import track, with_former_times
@@ -178,7 +179,6 @@ _VERBS: Final[tuple[str, ...]] = get_args(Verb)
 _ANNOTATION = FieldSet.of(Path(("metadata", "annotations", LAST_APPLIED)))
 # Go: k8s.io/kubectl, pkg/cmd/apply.
 _ANNOTATION_MANAGER = "kubectl-last-applied"
-_SCALE = "scale"
 _ALWAYS_STORED = ("creationTimestamp", "generation", "resourceVersion", "uid")
 
 
@@ -365,7 +365,7 @@ class _Run(msgspec.Struct, frozen=True):
                 now=now,
             )
             return State(step, found, found is not current)
-        subresource = _SCALE if step.verb == "scale" else step.subresource
+        subresource = SCALE if step.verb == "scale" else step.subresource
         writer = Writer(step.manager, UPDATE, subresource, self.serving, now)
         new = self._write(current, step)
         update = update_object(current, new, self.schema, writer, profile=self.profile)
@@ -409,8 +409,7 @@ class _Run(msgspec.Struct, frozen=True):
                     f"replicas are an integer, not {type_name(step.body)}",
                     code="invalid-replicas",
                 )
-            spec = {**as_object(old.get("spec")), "replicas": step.body}
-            return {**old, "spec": spec}
+            return set_replicas(old, step.body)
         if step.verb == "merge patch":
             return as_plain_object("the new object", merge_patch.apply(old, step.body))
         if step.verb == "JSON patch":

@@ -16,8 +16,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from smp._values import codec
-from smp._values.fields import objects_in
-from smp._values.values import JSON, JSONObject
+from smp._values.values import JSON, JSONObject, objects_in
 from smp.schema.catalog import Catalog
 from smp.schema.descriptions import describe
 from smp.schema.openapi_writer import (

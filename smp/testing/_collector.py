@@ -13,8 +13,7 @@ from typing import Final
 import msgspec
 
 from smp._values.api_objects import metadata_of, set_metadata
-from smp._values.fields import objects_in
-from smp._values.values import JSONObject, as_list, as_text
+from smp._values.values import JSONObject, as_list, as_text, objects_in
 from smp.handler import NotFoundError
 from smp.server.registry.deletion import remove
 from smp.server.registry.envelope import unpack

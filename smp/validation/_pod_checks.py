@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from smp._values.fields import objects_in
 from smp._values.names import label_key_problems
 from smp._values.quantities import DECIMAL, Quantity, read_quantity, sum_containers
 from smp._values.values import (
@@ -19,6 +18,7 @@ from smp._values.values import (
     as_list,
     as_object,
     as_text,
+    objects_in,
     same,
 )
 from smp.paths import Element, Key, Path, Step

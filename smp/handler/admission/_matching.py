@@ -11,9 +11,8 @@ from typing import Final
 import msgspec
 
 from smp._storage.typed_storage import convert
-from smp._values.fields import objects_in
 from smp._values.label_selectors import EXPRESSION_OPERATORS, LabelSelector, Requirement
-from smp._values.values import JSON, JSONObject, as_list, as_object, as_text
+from smp._values.values import JSON, JSONObject, as_list, as_object, as_text, objects_in
 from smp.errors import SmpError
 
 # Go: rules.IsExemptAdmissionConfigurationResource.

@@ -12,8 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from smp._values.fields import objects_in
-from smp._values.values import JSONObject, as_list, as_object, as_text, same
+from smp._values.values import JSONObject, as_list, as_object, as_text, objects_in, same
 from smp.custom_resources import ExpressionError
 from smp.errors import PatchError, SmpError, UnknownFieldError
 from smp.handler.admission._matching import ReviewRequest, UnknownInputError

@@ -14,8 +14,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from smp._values.extras import extra_hint
-from smp._values.fields import objects_in
-from smp._values.values import JSONObject, as_list, as_object, as_text
+from smp._values.values import JSONObject, as_list, as_object, as_text, objects_in
 from smp.custom_resources import (
     BudgetError,
     Expression,

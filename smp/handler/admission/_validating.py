@@ -13,8 +13,7 @@ from typing import Final
 import msgspec
 
 from smp._values.api_objects import make_status
-from smp._values.fields import objects_in
-from smp._values.values import JSONObject, as_list, as_object, as_text
+from smp._values.values import JSONObject, as_list, as_object, as_text, objects_in
 from smp.custom_resources import ExpressionError
 from smp.handler._status import AnsweredError
 from smp.handler.admission._matching import ReviewRequest, UnknownInputError

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from smp._values.api_objects import metadata_of
 from smp._values.codec import decode
-from smp._values.fields import objects_in
-from smp._values.values import JSONObject, as_list, as_object, as_text
+from smp._values.values import JSONObject, as_list, as_object, as_text, objects_in
 from smp.handler import Admission as Change
 from smp.handler import AnsweredError, StatusError
 from smp.handler.admission import (

@@ -14,10 +14,9 @@ from starlette.responses import Response
 
 from smp._values import codec
 from smp._values.api_objects import make_status, metadata_of, set_metadata
-from smp._values.fields import objects_in, value_at
 from smp._values.label_selectors import parse_label_selector, selector_text
 from smp._values.times import timestamp
-from smp._values.values import JSONObject, as_object, as_text
+from smp._values.values import JSONObject, as_object, as_text, objects_in, value_at
 from smp.handler import InternalFailureError, ModifiedError, StatusError, to_status
 from smp.paths import Path
 from smp.server.endpoints.answers import respond, status_response

@@ -16,9 +16,8 @@ from starlette.responses import Response
 from smp import handler
 from smp._values import codec
 from smp._values.api_objects import metadata_of
-from smp._values.fields import value_at
 from smp._values.times import timestamp
-from smp._values.values import JSONObject, as_object, as_text
+from smp._values.values import JSONObject, as_object, as_text, value_at
 from smp.errors import SmpError
 from smp.handler import AnsweredError, NotFoundError, Refused, StatusError
 from smp.paths import Path

@@ -15,9 +15,8 @@ from datetime import datetime
 from typing import Final
 
 from smp._values.api_objects import metadata_of, set_metadata
-from smp._values.fields import strings_in
 from smp._values.times import timestamp
-from smp._values.values import ABSENT, JSONObject, same
+from smp._values.values import ABSENT, JSONObject, same, strings_in
 from smp.paths import Path
 from smp.schema.resources import Resource
 from smp.server.errors import StatusError, forbidden, raise_invalid

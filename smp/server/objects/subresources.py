@@ -10,7 +10,6 @@ from typing import Final
 
 from smp._storage.workloads import quality
 from smp._values.api_objects import metadata_of, set_metadata
-from smp._values.fields import objects_in, value_at
 from smp._values.label_selectors import selector_text
 from smp._values.values import (
     ABSENT,
@@ -20,7 +19,9 @@ from smp._values.values import (
     as_object,
     as_text,
     drop_absent,
+    objects_in,
     same,
+    value_at,
 )
 from smp.handler import InternalFailureError
 from smp.paths import Path

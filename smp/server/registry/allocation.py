@@ -11,8 +11,7 @@ from typing import Final
 
 from smp._storage import service_addresses, workloads
 from smp._values.api_objects import metadata_of
-from smp._values.fields import value_at
-from smp._values.values import JSONObject, as_list, as_object, as_text
+from smp._values.values import JSONObject, as_list, as_object, as_text, value_at
 from smp.handler import ForbiddenError, InvalidError
 from smp.paths import Path
 from smp.server.errors import invalid, raise_invalid

@@ -10,7 +10,6 @@ from typing import Final
 import msgspec
 
 from smp._values import codec
-from smp._values.fields import objects_in, strings_in, value_at
 from smp._values.json_path import JSONPathError, value_finder
 from smp._values.values import (
     JSON,
@@ -19,7 +18,10 @@ from smp._values.values import (
     as_list,
     as_object,
     as_text,
+    objects_in,
     printed,
+    strings_in,
+    value_at,
 )
 from smp.custom_resources import definition_violations, unchecked
 from smp.errors import SchemaError, UnionError, bounded

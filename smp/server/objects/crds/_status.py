@@ -10,9 +10,17 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from smp._values.fields import objects_in, strings_in, value_at
 from smp._values.times import timestamp
-from smp._values.values import JSON, JSONObject, as_list, as_object, as_text
+from smp._values.values import (
+    JSON,
+    JSONObject,
+    as_list,
+    as_object,
+    as_text,
+    objects_in,
+    strings_in,
+    value_at,
+)
 from smp.schema.resources import Resources
 
 

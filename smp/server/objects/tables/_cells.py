@@ -27,8 +27,14 @@ from typing import Final
 import msgspec
 
 from smp._values.api_objects import metadata_of
-from smp._values.fields import strings_in, value_at
-from smp._values.values import JSON, JSONObject, as_object, as_text
+from smp._values.values import (
+    JSON,
+    JSONObject,
+    as_object,
+    as_text,
+    strings_in,
+    value_at,
+)
 from smp.server.objects.tables.columns import (
     NONE,
     abridge,

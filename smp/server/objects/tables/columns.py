@@ -16,9 +16,8 @@ from typing import Final, TypeAlias
 import msgspec
 
 from smp._values.api_objects import metadata_of
-from smp._values.fields import objects_in, value_at
 from smp._values.times import read_time
-from smp._values.values import JSON, JSONObject
+from smp._values.values import JSON, JSONObject, objects_in, value_at
 
 # The value of a cell, from an object and the current time.
 Cell: TypeAlias = Callable[[JSONObject, datetime], JSON]
