@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, Final
 
 from smp._values.times import parse_duration, read_time
@@ -117,7 +118,6 @@ class DeclaredTypes:
         )
         self._names: dict[int, str] = {}
         self._nodes: list[SchemaNode] = []
-        self._pool: Any = None
         self._environments: dict[int, Any] = {}
 
     def add(self, node: SchemaNode) -> None:
@@ -147,8 +147,6 @@ class DeclaredTypes:
 
     def _environment_of(self, node: SchemaNode) -> Any:
         """Return the language for the values of a schema: one for all its rules."""
-        if self._pool is None:
-            self._pool = self._make_pool()
         if id(node) not in self._environments:
             environment = expressions.make_environment(self._cel_type(node), self._pool)
             self._environments[id(node)] = environment
@@ -228,7 +226,8 @@ class DeclaredTypes:
         else:
             field.type_name = f".{_WELL_KNOWN}{_MESSAGES[kind]}"
 
-    def _make_pool(self) -> Any:
+    @cached_property
+    def _pool(self) -> Any:
         from google.protobuf import (  # noqa: PLC0415  # of an extra
             descriptor_pool,
             duration_pb2,

@@ -257,19 +257,17 @@ def _find_client_violations(client: JSONObject) -> Iterator[Violation]:
     path = _CONVERSION / _CLIENT_FIELD
     url, service = client.get("url"), client.get("service")
     if url is not None:
-        for is_parsed, detail in _find_url_problems(as_text(url)):
-            make = invalid(path / "url", url, detail)
-            yield make if is_parsed else require(path / "url", detail)
+        yield from _find_url_violations(as_text(url), path / "url")
     else:
         yield from _find_service_violations(as_object(service), path / "service")
 
 
-def _find_url_problems(url: str) -> Iterator[tuple[bool, str]]:
-    """Yield what is wrong with a URL, and if it is one (Go: ValidateWebhookURL)."""
+def _find_url_violations(url: str, path: Path) -> Iterator[Violation]:
+    """Go: ValidateWebhookURL."""
     try:
         parts = urlsplit(url)
     except ValueError as error:
-        yield False, f"url must be a valid URL: {error}{_URL_FORM}"
+        yield require(path, f"url must be a valid URL: {error}{_URL_FORM}")
         return
     scheme = "'https' is the only allowed URL scheme"
     user = "user information is not permitted in the URL"
@@ -281,7 +279,7 @@ def _find_url_problems(url: str) -> Iterator[tuple[bool, str]]:
         (parts.query, "query parameters are not permitted in the URL"),
     ):
         if is_wrong:
-            yield True, detail
+            yield invalid(path, url, detail)
 
 
 def _find_service_violations(service: JSONObject, path: Path) -> Iterator[Violation]:
@@ -315,7 +313,10 @@ def find_approval_violations(
         return
     approval = as_text(as_object(metadata.get("annotations")).get(_APPROVAL))
     former = as_object(as_object(old).get("annotations")).get(_APPROVAL)
-    parts = urlsplit(approval) if _is_split(approval) else urlsplit("")
+    try:
+        parts = urlsplit(approval)
+    except ValueError:
+        parts = urlsplit("")
     is_known = approval.startswith("unapproved") or (parts.scheme and parts.netloc)
     if is_known or (old is not None and as_text(former) == approval):
         return
@@ -326,11 +327,3 @@ def find_approval_violations(
         yield invalid(path, approval, f"{detail} with a URL or unapproved, {source}")
     else:
         yield require(path, f"{detail}, {source}")
-
-
-def _is_split(url: str) -> bool:
-    try:
-        urlsplit(url)
-    except ValueError:
-        return False
-    return True

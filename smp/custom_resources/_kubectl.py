@@ -40,10 +40,9 @@ def three_way_json_merge_patch(
     live = require_object("live", live)
     for obj in (last_applied, modified, live):
         check_depth(obj)
-    changes = _additions(_diff(_convert_to_floats(live), _convert_to_floats(modified)))
-    deletions = _deletions(
-        _diff(_convert_to_floats(last_applied), _convert_to_floats(modified))
-    )
+    wanted = _convert_to_floats(modified)
+    _, changes = _split(_diff(_convert_to_floats(live), wanted))
+    deletions, _ = _split(_diff(_convert_to_floats(last_applied), wanted))
     return _merge(deletions, changes)
 
 
@@ -91,31 +90,26 @@ def _diff(before: JSONObject, after: JSONObject) -> JSONObject:
     return changes
 
 
-def _additions(changes: JSONObject) -> JSONObject:
-    """Return the changes that are no deletions. Go: keepOrDeleteNullInObj."""
-    kept: JSONObject = {}
+def _split(changes: JSONObject) -> tuple[JSONObject, JSONObject]:
+    """Return the changes that are deletions, and the others.
+
+    Go: keepOrDeleteNullInObj.
+    """
+    deletions: JSONObject = {}
+    others: JSONObject = {}
     for name, value in changes.items():
         # An empty object is a value, and not a patch without members.
         if isinstance(value, dict) and value:
-            inner = _additions(value)
-            if inner:
-                kept[name] = inner
-        elif value is not None:
-            kept[name] = value
-    return kept
-
-
-def _deletions(changes: JSONObject) -> JSONObject:
-    """Return the changes that are deletions. Go: keepOrDeleteNullInObj."""
-    kept: JSONObject = {}
-    for name, value in changes.items():
-        if value is None:
-            kept[name] = None
-        elif isinstance(value, dict):
-            inner = _deletions(value)
-            if inner:
-                kept[name] = inner
-    return kept
+            deleted, other = _split(value)
+            if deleted:
+                deletions[name] = deleted
+            if other:
+                others[name] = other
+        elif value is None:
+            deletions[name] = None
+        else:
+            others[name] = value
+    return deletions, others
 
 
 def _merge(deletions: JSONObject, changes: JSONObject) -> JSONObject:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any, Final
 
 import msgspec
@@ -99,14 +100,11 @@ class StructuralValidator:
         for node in self.node.within():
             self._has_rules = self._has_rules or bool(node.validations)
             self._has_embedded = self._has_embedded or node.is_embedded
-        self._rules: RuleNode | None = None
 
-    @property
+    @cached_property
     def rules(self) -> RuleNode:
         """The rules, compiled when they are first needed."""
-        if self._rules is None:
-            self._rules = RuleNode(self.node, self.node)
-        return self._rules
+        return RuleNode(self.node, self.node)
 
     def violations(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import NoneType
 from typing import Any, Final, Literal, TypeAlias, get_args
 from urllib.parse import parse_qs
 
@@ -60,23 +61,13 @@ _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "on_conflict": get_args(OnConflict),
 }
 
-_NONE: Final = type(None)
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
-    "profile": (str,),
-    "resource": (str,),
-    "subresource": (str,),
-    "ratchet": (bool,),
-    "immutable_fields": (bool,),
-    "validation": (bool,),
-    "dry_run": (bool,),
-    "prune": (bool,),
-    "custom": (bool,),
-    "typed": (bool,),
-    "unconditional": (bool,),
-    "strategic": (bool, _NONE),
+    **dict.fromkeys(("profile", "resource", "subresource"), (str,)),
+    **dict.fromkeys(("ratchet", "immutable_fields", "validation", "dry_run"), (bool,)),
+    **dict.fromkeys(("prune", "custom", "typed", "unconditional"), (bool,)),
+    **dict.fromkeys(("strategic", "force"), (bool, NoneType)),
     "serving": (Serving,),
-    "manager": (str, _NONE),
-    "force": (bool, _NONE),
+    "manager": (str, NoneType),
 }
 
 

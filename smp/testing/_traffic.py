@@ -19,6 +19,7 @@ from smp._values.values import as_object
 from smp.documents import read_first
 from smp.errors import SmpError
 from smp.server.endpoints.call import CALL, Call
+from smp.server.endpoints.middleware import objects_of
 from smp.server.registry.kinds import Kinds
 from smp.server.registry.target import Target
 from smp.testing._faults import Fault
@@ -142,17 +143,13 @@ class Traffic:
 
     async def _target(self, scope: Scope) -> Target | None:
         """Return what a request about objects names, None for any other."""
-        _, root, *rest = scope["path"].split("/", 4)
-        if root == "api" and len(rest) > 1:
-            group, version, path = "", rest[0], "/".join(rest[1:])
-        elif root == "apis" and len(rest) > 2:  # noqa: PLR2004 - GROUP/VERSION/PATH
-            group, version, path = rest
-        else:
+        named = objects_of(scope["path"])
+        if named is None:
             return None
         # What is not served is answered by the server.
         kinds: Kinds = self._app.state.server.kinds
         try:
-            return await kinds.locate(group, version, path)
+            return await kinds.locate(*named)
         except SmpError:
             return None
 

@@ -79,6 +79,24 @@ class Session:
         # An object of another namespace is an error then (Go: RequireNamespace).
         self.enforce_namespace = enforce_namespace
 
+    def begin(
+        self, items: list[Item], options: ApplyOptions
+    ) -> Plan[tuple[list[Item], Parent | None]]:
+        """Return objects as members of the ApplySet of a run, if it has one, and that.
+
+        Raises ObjectError for options that exclude each other and for pruning without
+        objects, and what ``applysets.parent`` raises.
+        """
+        options.require_consistent()
+        options.require_objects(items)
+        require_given_up(items, options)
+        if not options.applyset:
+            return items, None
+        parent = yield from parent_of(
+            self.discovery, options.applyset, self.namespace, options.tooling
+        )
+        return [labelled(item, parent) for item in items], parent
+
     def target(self, item: Item) -> Plan[ApplyTarget]:
         """Look up the kind of an object, and give it its namespace.
 
@@ -176,15 +194,7 @@ def apply(session: Session, items: list[Item], options: ApplyOptions) -> Plan[Ru
     objects, and what concerns the ApplySet as a whole; all that concerns one object is
     in what became of it.
     """
-    options.require_consistent()
-    options.require_objects(items)
-    require_given_up(items, options)
-    parent: Parent | None = None
-    if options.applyset:
-        parent = yield from parent_of(
-            session.discovery, options.applyset, session.namespace, options.tooling
-        )
-        items = [labelled(item, parent) for item in items]
+    items, parent = yield from session.begin(items, options)
     prepared = [Prepared(item) for item in items]
     yield from _prepare_all(session, prepared, options)
     # Before the first write all that can be known is known.

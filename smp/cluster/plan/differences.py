@@ -11,12 +11,11 @@ from itertools import chain
 from smp._values.last_applied import last_applied_configuration
 from smp._values.values import JSONObject
 from smp.cluster.plan.apply import Session
-from smp.cluster.plan.applysets import current_scope, labelled, parent, places
+from smp.cluster.plan.applysets import current_scope, places
 from smp.cluster.plan.client_side import ApplyTarget, compute
 from smp.cluster.plan.discovery import DiscoveredResource
 from smp.cluster.plan.exchange import Plan, together
 from smp.cluster.plan.failures import ApiError
-from smp.cluster.plan.given_up import require_given_up
 from smp.cluster.plan.listing import listed
 from smp.cluster.plan.objects import Item
 from smp.cluster.plan.options import ApplyOptions
@@ -34,17 +33,11 @@ def differences(
     that exclude each other and for pruning without objects, and what concerns the
     ApplySet as a whole.
     """
-    options.require_consistent()
-    options.require_objects(items)
-    require_given_up(items, options)
+    items, owner = yield from session.begin(items, options)
     # Where there may be something to prune: what the ApplySet names, or an allowlist.
     where: list[tuple[DiscoveredResource, str]] = []
     selector = options.prune or ""
-    if options.applyset:
-        owner = yield from parent(
-            session.discovery, options.applyset, session.namespace, options.tooling
-        )
-        items = [labelled(item, owner) for item in items]
+    if owner is not None:
         scope = yield from current_scope(owner)
         where = yield from places(session.discovery, scope)
         selector = owner.selector

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import NoneType
 from typing import Final, Literal, TypeAlias, get_args
 
 import msgspec
@@ -89,12 +90,13 @@ class ApplyOptions(msgspec.Struct, frozen=True, kw_only=True):
         Go: ApplyOptions.Validate.
         """
         # kubectl names its flags, which the options of Python are called after.
-        if self.force_conflicts and not self.server_side:
-            raise _exclude("--force-conflicts only works with --server-side")
-        if self.give_up and not self.server_side:
-            raise _exclude("--give-up only works with --server-side")
-        if self.skip_conflicts and not self.server_side:
-            raise _exclude("--skip-conflicts only works with --server-side")
+        for flag, is_set in (
+            ("--force-conflicts", self.force_conflicts),
+            ("--give-up", self.give_up),
+            ("--skip-conflicts", self.skip_conflicts),
+        ):
+            if is_set and not self.server_side:
+                raise _exclude(f"{flag} only works with --server-side")
         if self.skip_conflicts and self.force_conflicts:
             raise _exclude("--skip-conflicts cannot be used with --force-conflicts")
         for text in self.give_up:
@@ -164,24 +166,14 @@ _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "hazards": get_args(Policy),
     "cascade": get_args(Cascade),
 }
-_NONE: Final = type(None)
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
-    "field_manager": (str, _NONE),
-    "server_side": (bool,),
-    "force_conflicts": (bool,),
-    "give_up": (tuple, list),
-    "skip_conflicts": (bool,),
-    "force": (bool,),
-    "overwrite": (bool,),
-    "strict": (bool,),
-    "grace_period": (int, _NONE),
-    "timeout": (int, float, _NONE),
-    "wait": (int, float, _NONE),
-    "applyset": (str, _NONE),
+    **dict.fromkeys(("field_manager", "applyset", "prune"), (str, NoneType)),
+    **dict.fromkeys(("server_side", "force_conflicts", "skip_conflicts"), (bool,)),
+    **dict.fromkeys(("force", "overwrite", "strict", "prunes"), (bool,)),
+    **dict.fromkeys(("give_up", "prune_allowlist"), (tuple, list)),
+    **dict.fromkeys(("timeout", "wait"), (int, float, NoneType)),
+    "grace_period": (int, NoneType),
     "tooling": (str,),
-    "prune": (str, _NONE),
-    "prune_allowlist": (tuple, list),
-    "prunes": (bool,),
 }
 
 

@@ -95,9 +95,7 @@ def apply_server_side(
     warnings = sent.warnings
     # A dry run of a migration is sent as well. Nothing of it is stored, so that it may
     # end with the warning that it has failed (Go: applyOneObject, which does not ask).
-    stored = yield from _migrate(
-        sent.target, sent.object, options, sent.request, warnings
-    )
+    stored = yield from _migrate(sent, options)
     warnings += [
         warning
         for warning in warnings_of_live(stored)
@@ -169,17 +167,12 @@ def _apply_request(
     return write_request("PATCH", target.path, query, body_of(obj), APPLY)
 
 
-def _migrate(
-    target: ApplyTarget,
-    stored: JSONObject,
-    options: ApplyOptions,
-    request: PlannedRequest,
-    warnings: list[ApplyWarning],
-) -> Plan[JSONObject]:
+def _migrate(sent: _Sent, options: ApplyOptions) -> Plan[JSONObject]:
     """Make what a client-side apply owns owned by this apply, and apply once more.
 
     What fails is a warning: the object was applied, and the next apply tries again.
     """
+    target, stored, warnings = sent.target, sent.object, sent.warnings
     try:
         stored = yield from _annotation_kept(target, stored, options)
     except SmpError as error:
@@ -194,7 +187,7 @@ def _migrate(
         return stored
     # This apply removes the fields that the manifest no longer has.
     try:
-        return (yield from send_for_object(request))
+        return (yield from send_for_object(sent.request))
     except SmpError as error:
         warnings.append(_warning(_REAPPLY_FAILED, error))
         return upgraded

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
@@ -80,23 +80,22 @@ class Configurations(msgspec.Struct, frozen=True):
 def read_configurations(items: Sequence[Stored]) -> Configurations:
     """Read what is stored, which was valid when it was written."""
     objects = [as_object(decode(item.value)) for item in items]
+    # The items of the store are in the order of their names (Go: webhook sorters).
+    webhooks = [
+        Webhook(
+            as_text(fields.get("name")),
+            fields,
+            Criteria.of_webhook(fields),
+            is_mutating=obj.get("kind") == "MutatingWebhookConfiguration",
+        )
+        for obj in objects
+        for fields in objects_in(obj.get("webhooks"))
+    ]
     return Configurations(
-        tuple(_webhooks(objects, "MutatingWebhookConfiguration", is_mutating=True)),
-        tuple(_webhooks(objects, "ValidatingWebhookConfiguration", is_mutating=False)),
+        tuple(webhook for webhook in webhooks if webhook.is_mutating),
+        tuple(webhook for webhook in webhooks if not webhook.is_mutating),
         read_policies(objects),
     )
-
-
-def _webhooks(
-    objects: Sequence[JSONObject], kind: str, *, is_mutating: bool
-) -> Iterator[Webhook]:
-    # The items of the store are in the order of their names (Go: webhook sorters).
-    for obj in objects:
-        if obj.get("kind") == kind:
-            for fields in objects_in(obj.get("webhooks")):
-                criteria = Criteria.of_webhook(fields)
-                name = as_text(fields.get("name"))
-                yield Webhook(name, fields, criteria, is_mutating)
 
 
 async def find_configurations(state: ServerState) -> Configurations | None:
@@ -172,11 +171,6 @@ async def find_parameters(
             page = await state.store.list(collection.prefix)
             found[(*names, place)] = [unpack(item, resource) for item in page.items]
     return found
-
-
-def name_of(obj: JSONObject | None) -> str:
-    """Return the name of an object; empty where it has none yet."""
-    return as_text(metadata_of(obj).get("name")) if obj else ""
 
 
 class AdmissionReviewer:
@@ -330,7 +324,7 @@ class AdmissionReviewer:
         operation = request.operation
         if operation != "DELETE":
             operation = "CREATE" if old is None else "UPDATE"
-        name = request.name or name_of(new)
+        name = request.name or as_text(metadata_of(new or {}).get("name"))
         options = request.options or {}
         kind = f"{operation.capitalize()}Options"
         return replace(

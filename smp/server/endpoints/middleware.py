@@ -127,7 +127,7 @@ class RequestMiddleware:
             try:
                 check_access(scope, self._state.settings.token)
                 app = self._app
-                named = _objects_of(scope["path"])
+                named = objects_of(scope["path"])
                 if named:
                     request = Request(scope, receive)
                     app = await dispatch(self._state, request, *named)
@@ -180,7 +180,7 @@ class RequestMiddleware:
         _LOG.info("request", extra={"fields": fields})
 
 
-def _objects_of(path: str) -> tuple[str, str, str] | None:
+def objects_of(path: str) -> tuple[str, str, str] | None:
     """Return the group, the version and the rest of a path to objects, else None.
 
     It is /api/VERSION/REST, where the group has no name, or /apis/GROUP/VERSION/REST.

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import cache
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
@@ -161,24 +161,18 @@ def columns_of(resource: Resource) -> Columns:
     # The columns are those of the stored version, also of events of events.k8s.io.
     group, stored_in = resource.storage_group, resource.storage_api_version
     columns = _columns(".".join(filter(None, (resource.plural, group))))
-    if resource.api_version != stored_in:
-        return _convert(
-            columns, partial(convert, kind=resource.kind, api_version=stored_in)
-        )
-    return columns
+    if resource.api_version == stored_in:
+        return columns
+
+    def convert_first(show: Cell) -> Cell:
+        return lambda obj, now: show(convert(obj, resource.kind, stored_in), now)
+
+    return tuple(replace(each, cell=convert_first(each.cell)) for each in columns)
 
 
 def scale_columns() -> Columns:
     """Return the columns of a Scale, of whichever resource (Go: printScale)."""
     return _columns("scale")
-
-
-def _convert(columns: Columns, convert: Callable[[JSONObject], JSONObject]) -> Columns:
-
-    def shown(show: Cell) -> Cell:
-        return lambda obj, now: show(convert(obj), now)
-
-    return tuple(replace(column, cell=shown(column.cell)) for column in columns)
 
 
 @cache
