@@ -5,7 +5,7 @@ Go: k8s.io/kubectl/pkg/cmd/apply, ApplyOptions.applyOneObject and Patcher.Patch.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -20,7 +20,7 @@ from smp._values.values import ABSENT, JSON, JSONObject, as_object, as_text, dro
 from smp.cluster.plan.discovery import DiscoveredResource
 from smp.cluster.plan.exchange import Plan, PlannedRequest, Response, pause
 from smp.cluster.plan.failures import ApiError, NotInTimeError
-from smp.cluster.plan.objects import Applied, Item
+from smp.cluster.plan.objects import Action, Applied, Item
 from smp.cluster.plan.options import ApplyOptions
 from smp.cluster.plan.schemas import STRATEGIC, KindSchema
 from smp.cluster.plan.sending import (
@@ -69,6 +69,16 @@ class ApplyTarget(msgspec.Struct, frozen=True):
     def read(self) -> Plan[JSONObject | None]:
         """Get the live object; None where there is none."""
         return (yield from exists_after(get_request(self.path)))
+
+    def became(self, action: Action, **others: Any) -> Applied:
+        """Say what became of the object; ``others`` are other members of it."""
+        return Applied(
+            item=self.item,
+            action=action,
+            namespace=self.namespace,
+            resource=self.resource,
+            **others,
+        )
 
 
 class Computed(msgspec.Struct, frozen=True):
@@ -178,11 +188,8 @@ def _configure(
     obj: JSONObject,
     warnings: tuple[ApplyWarning, ...] = (),
 ) -> Applied:
-    return Applied(
-        item=target.item,
-        action="configured",
-        namespace=target.namespace,
-        resource=target.resource,
+    return target.became(
+        "configured",
         object=obj,
         before=live,
         patch=found.patch,
@@ -196,11 +203,8 @@ def _configure(
 def unchanged(target: ApplyTarget, found: Computed) -> Applied:
     """Return that nothing was sent, as there is nothing to change."""
     live = found.live
-    return Applied(
-        item=target.item,
-        action="unchanged",
-        namespace=target.namespace,
-        resource=target.resource,
+    return target.became(
+        "unchanged",
         object=live,
         before=live,
         schema=target.kind_schema.schema,
@@ -222,11 +226,8 @@ def _create(target: ApplyTarget, options: ApplyOptions) -> Plan[Applied]:
         answer = yield from send(_create_request(target, body, options))
         created = object_of(answer)
         warnings = warnings_of_answer(answer)
-    return Applied(
-        item=target.item,
-        action="created",
-        namespace=target.namespace,
-        resource=target.resource,
+    return target.became(
+        "created",
         object=created,
         patch=body,
         media_type=JSON_TYPE,
@@ -274,11 +275,8 @@ def _replace(
             raise NotRestoredError(error, second) from error
         error.advice = "the former object was deleted, and created again"
         raise
-    return Applied(
-        item=target.item,
-        action="configured",
-        namespace=target.namespace,
-        resource=target.resource,
+    return target.became(
+        "configured",
         object=object_of(answer),
         before=live,
         patch=modified,

@@ -63,10 +63,4 @@ def delete(target: ApplyTarget, options: ApplyOptions) -> Plan[Applied]:
     live = yield from target.read()
     if live is None or options.dry_run != "client":
         yield from send(delete_request(target, options, named=False))
-    return Applied(
-        item=target.item,
-        action="deleted",
-        namespace=target.namespace,
-        resource=target.resource,
-        before=live,
-    )
+    return target.became("deleted", before=live)

@@ -107,20 +107,10 @@ def _delete(
     resource: DiscoveredResource, obj: JSONObject, options: ApplyOptions
 ) -> Plan[Applied]:
     item = Item(obj)
-    namespace = item.namespace
-    target = ApplyTarget(item, resource, KindSchema(FREE_FORM), namespace)
+    target = ApplyTarget(item, resource, KindSchema(FREE_FORM), item.namespace)
     if options.dry_run != "client":
         try:
             yield from send(delete_request(target, options))
         except SmpError as error:
-            return Applied(
-                item=item,
-                action="failed",
-                namespace=namespace,
-                resource=resource,
-                before=obj,
-                error=error,
-            )
-    return Applied(
-        item=item, action="pruned", namespace=namespace, resource=resource, before=obj
-    )
+            return target.became("failed", before=obj, error=error)
+    return target.became("pruned", before=obj)

@@ -109,11 +109,8 @@ def apply_server_side(
     action: Action = "unchanged" if is_same else "configured"
     if sent.is_created:
         action = "created"
-    return Applied(
-        item=target.item,
-        action=action,
-        namespace=target.namespace,
-        resource=target.resource,
+    return target.became(
+        action,
         object=stored,
         before=live,
         patch=sent.target.item.object,
