@@ -46,19 +46,18 @@ class UsageError(Exception):
 
 
 class CommandFailure(Exception):  # noqa: N818  # it has the errors
-    """One or more errors of the library, each with the document that caused it."""
+    """An error of the library, with the document that caused it, as a block of text."""
 
     def __init__(
         self, error: SmpError, document: Located | None = None, label: str = ""
     ) -> None:
         super().__init__(str(error))
         self.error = error
-        self.blocks = [_block(error, document, label)]
+        self.block = _block(error, document, label)
 
     def show(self) -> None:
-        """Print the blocks."""
-        for block in self.blocks:
-            report(block)
+        """Print the block."""
+        report(self.block)
 
 
 class OutputError(Exception):

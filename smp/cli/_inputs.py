@@ -362,7 +362,7 @@ class Inputs:
         if len(self.problems) > problems:
             failure = self.problems.pop(problems)
             for other in self.problems[problems:]:
-                failure.blocks += other.blocks
+                failure.block += f"\n{other.block}"
             raise failure
         reasons = {reason for _document, reason in self.skipped[skipped:]}
         if FOR_ANOTHER_TOOL in reasons:

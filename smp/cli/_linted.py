@@ -475,9 +475,8 @@ def _report_of(
 
 
 def _fail(failure: CommandFailure, place: Place) -> Linted:
-    blocks = tuple(failure.blocks)
-    reports = [ObjectReport.of_failure(block, "failed", place) for block in blocks]
-    return Linted(tuple(reports), problems=blocks)
+    report = ObjectReport.of_failure(failure.block, "failed", place)
+    return Linted((report,), problems=(failure.block,))
 
 
 def _broken(chunk: Chunk, error: DocumentError, part: LintedPart) -> Linted:

@@ -142,7 +142,7 @@ class ObjectOutcome(PrintedOutcome, frozen=True, kw_only=True):
     @property
     def verdict(self) -> Verdict:
         """What happens to the object, in a word."""
-        if self.problems:
+        if self.problem:
             return "failed"
         if self.renamed_from:
             return "renamed"

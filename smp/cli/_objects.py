@@ -333,15 +333,15 @@ class PrintedOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What a command finds out about one object.
 
     ``kind_note`` concerns all objects of the kind, and ``unchecked`` says what of the
-    definition of the kind cannot be checked here. ``problems`` are why the operation
-    failed, as blocks for standard error.
+    definition of the kind cannot be checked here. ``problem`` is why the operation
+    failed, as a block for standard error.
     """
 
     identity: ObjectIdentity
     place: str
     kind_note: str = ""
     unchecked: str = ""
-    problems: tuple[str, ...] = ()
+    problem: str = ""
 
     @property
     def label(self) -> str:
@@ -380,7 +380,7 @@ def rows_of(entries: Iterable[Entry], *pairings: Pairing) -> Iterator[ObjectRow]
         try:
             partners = tuple([pairing.partner(entry) for pairing in pairings])
         except CommandFailure as failure:
-            yield ObjectRow(entry, problem="\n".join(failure.blocks))
+            yield ObjectRow(entry, problem=failure.block)
         else:
             # kubectl applies documents of one object one after the other; here each is
             # applied to what is live.

@@ -87,7 +87,7 @@ def _report(outcome: ObjectOutcome, inputs: Inputs) -> ObjectReport:
         outcome.hazards,
         tuple(_placed(finding, entries, positions) for finding in found),
         tuple(notes),
-        "\n".join(outcome.problems),
+        outcome.problem,
         outcome.type_,
     )
 
@@ -146,8 +146,8 @@ def _findings(outcome: ObjectOutcome) -> list[Finding]:
         for path, text in conflicts:
             remedy = "; ".join(outcome.ownership.describe_ways(path))
             found.append(Failure("conflict", path, text, remedy))
-    elif outcome.problems:
-        found.append(Failure("failed", Path(), outcome.problems[0]))
+    elif outcome.problem:
+        found.append(Failure("failed", Path(), outcome.problem))
     return found
 
 

@@ -38,14 +38,14 @@ OutcomeT = TypeVar("OutcomeT", bound=PrintedOutcome)
 
 
 class Result(msgspec.Struct, frozen=True):
-    """What is printed for an object: text, and blocks for standard error.
+    """What is printed for an object: text, and a block for standard error.
 
     ``messages`` are there for the exit code, and printed where ``text`` has none.
     """
 
     verdict: str
     text: str = ""
-    blocks: tuple[str, ...] = ()
+    block: str = ""
     messages: tuple[Finding, ...] = ()
     label: str = ""
     has_messages: bool = False
@@ -70,24 +70,24 @@ class Work(msgspec.Struct, Generic[OutcomeT], frozen=True):
     def result(self, row: ObjectRow) -> Result:
         """Return what to print for a row; an error is a result, too."""
         if row.problem:
-            return self._failed(row, (row.problem,))
+            return self._failed(row, row.problem)
         try:
             outcome = self.compute(row)
             if outcome is None:
                 return Result("unselected")
             text = ""
-            if self.layout.has_failures or not outcome.problems:
+            if self.layout.has_failures or not outcome.problem:
                 text = self.layout.piece(outcome)
         except CommandFailure as failure:
-            return self._failed(row, failure.blocks, failure.error.code)
+            return self._failed(row, failure.block, failure.error.code)
         except RecursionError:
             error = DepthError("a document is nested too deeply")
             nested = CommandFailure(error, row.entry, row.entry.label)
-            return self._failed(row, nested.blocks, error.code)
+            return self._failed(row, nested.block, error.code)
         return Result(
             outcome.verdict,
             text,
-            outcome.problems,
+            outcome.problem,
             outcome.messages,
             outcome.label,
             has_messages=self.layout.has_warnings,
@@ -97,16 +97,15 @@ class Work(msgspec.Struct, Generic[OutcomeT], frozen=True):
         )
 
     def _failed(
-        self, row: ObjectRow, blocks: Iterable[str], code: str = "ambiguous-object"
+        self, row: ObjectRow, block: str, code: str = "ambiguous-object"
     ) -> Result:
-        problems = tuple(blocks)
         piece_of = self.layout.piece_of_failure
         if piece_of is None:
-            return Result("failed", blocks=problems)
+            return Result("failed", block=block)
         entry = row.entry
         place, head = Place(entry.source, entry.line), entry.identity.head
-        failed = ObjectReport.of_failure("\n".join(problems), code, place, head)
-        return Result("failed", piece_of(failed), problems)
+        failed = ObjectReport.of_failure(block, code, place, head)
+        return Result("failed", piece_of(failed), block)
 
 
 def load_row(
@@ -187,7 +186,7 @@ class _RunOutput:
             messages = [each for each in messages if is_strict or is_refusal(each)]
         elif result.has_messages:
             messages = []
-        blocks = [*result.blocks]
+        blocks = [result.block] if result.block else []
         for each in messages:
             severity = "error" if is_refusal(each) else "warning"
             line = f"smp: {severity}: {result.label}: {describe(each)}"
@@ -297,5 +296,5 @@ class _Problems:
             place = Place("")
             if isinstance(error, DocumentError):
                 place = Place(error.source, error.line or 0)
-            text = "\n".join(failure.blocks)
-            self.reported.append(ObjectReport.of_failure(text, error.code, place))
+            found = ObjectReport.of_failure(failure.block, error.code, place)
+            self.reported.append(found)

@@ -173,7 +173,7 @@ class _Attempt(msgspec.Struct, frozen=True):
                 )
         return msgspec.structs.replace(
             self.outcome,
-            problems=tuple(failure.blocks),
+            problem=failure.block,
             ownership=OwnerChanges(former, former, error.conflicts, ways),
         )
 
@@ -204,7 +204,7 @@ class _Attempt(msgspec.Struct, frozen=True):
         notes = [f"request: {request}" for request in requests]
         return msgspec.structs.replace(
             self.outcome,
-            problems=tuple(failure.blocks),
+            problem=failure.block,
             requests=requests,
             notes=(*self.outcome.notes, *notes),
         )

@@ -66,34 +66,28 @@ class _WantedNames(msgspec.Struct, frozen=True):
 
     # A server converts between the versions of a kind: the first one counts.
     api_version: str
-    names: set[str]
-
-    def joined(self, others: _WantedNames | None) -> _WantedNames:
-        """Return all names, in the version of the others where there are some."""
-        if others is None:
-            return self
-        return _WantedNames(others.api_version, others.names | self.names)
+    names: set[str] = set()
 
 
-class _Wanted(msgspec.Struct):
-    """What manifests are about: the names of each kind in each namespace."""
+# What manifests are about; one that names no namespace is for that of a context.
+_Wanted: TypeAlias = dict[_Place, _WantedNames]
 
-    found: dict[_Place, _WantedNames] = {}
 
-    def add(self, record: Record) -> None:
-        """Add a manifest; one that names no namespace is for that of a context."""
-        _cluster, group, kind, name = record.key
-        place = group, kind, record.namespace
-        wanted = _WantedNames(record.api_version, set())
-        self.found.setdefault(place, wanted).names.add(name)
+def _add_to(wanted: _Wanted, record: Record) -> None:
+    _cluster, group, kind, name = record.key
+    place = group, kind, record.namespace
+    wanted.setdefault(place, _WantedNames(record.api_version)).names.add(name)
 
-    def within(self, namespace: str) -> dict[_Place, _WantedNames]:
-        """Return the names of each kind, in the namespaces to list."""
-        found: dict[_Place, _WantedNames] = {}
-        for (group, kind, space), wanted in self.found.items():
+
+def _within(namespace: str, *wanted: _Wanted) -> _Wanted:
+    """Return all that is wanted, in the namespaces to list."""
+    found: _Wanted = {}
+    for some in wanted:
+        for (group, kind, space), named in some.items():
             place = group, kind, space or namespace
-            found[place] = wanted.joined(found.get(place))
-        return found
+            known = found.setdefault(place, _WantedNames(named.api_version))
+            known.names.update(named.names)
+    return found
 
 
 class _Answer(msgspec.Struct):
@@ -202,7 +196,7 @@ class LiveFleet:
         self._extra = extra
         self.notices: list[str] = []
         self.definitions: dict[str, list[JSONObject]] = {}
-        self._shared = _Wanted()
+        self._shared: _Wanted = {}
         self._wanted: dict[str, _Wanted] = {}
         self._queue: Queue[_Answer | None] = Queue(_WAITING)
         self._is_over = Event()
@@ -211,10 +205,10 @@ class LiveFleet:
         """Yield each manifest for its cluster, or for all."""
         for record in wanted:
             if record.cluster or self._clients.is_alone:
-                self._wanted.setdefault(record.cluster, _Wanted()).add(record)
+                _add_to(self._wanted.setdefault(record.cluster, {}), record)
                 yield record
                 continue
-            self._shared.add(record)
+            _add_to(self._shared, record)
             for name in self._clients.names:
                 yield msgspec.structs.replace(record, cluster=name)
 
@@ -325,10 +319,8 @@ class LiveFleet:
 
     def _answers(self, name: str) -> Iterator[_Answer]:
         cluster, server = self._clients.cluster(name)
-        places = self._shared.within(cluster.namespace)
-        own = self._wanted.get(name, _Wanted()).within(cluster.namespace)
-        for place, wanted in own.items():
-            places[place] = wanted.joined(places.get(place))
+        own = self._wanted.get(name, {})
+        places = _within(cluster.namespace, self._shared, own)
         origin = self._clients.place(name)
         facts = name, origin, server, self._extra
         lists = {

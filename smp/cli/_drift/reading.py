@@ -272,8 +272,7 @@ class ShareReader:
         skipped, problems = self._inputs.new_skipped(), self._inputs.new_problems()
         content.is_sound = content.is_sound and not (skipped or problems)
         result.skipped += skipped
-        for problem in problems:
-            result.problems += problem.blocks
+        result.problems += [problem.block for problem in problems]
 
 
 def fail_unstarted(

@@ -63,11 +63,11 @@ class RunNotices:
         """Name what this process could not read since the last time."""
         skipped = self._inputs.new_skipped()
         problems = self._inputs.new_problems()
-        self.tell([block for each in problems for block in each.blocks], skipped)
+        self.tell([each.block for each in problems], skipped)
 
     def fail(self, error: SmpError) -> None:
         """Name what is wrong with something beside the objects."""
-        self.tell(CommandFailure(error).blocks, [])
+        self.tell([CommandFailure(error).block], [])
 
     def say(self, texts: Iterable[str]) -> None:
         """Say what may matter to a reader of the rows."""
