@@ -50,7 +50,13 @@ from smp.managed_fields._field_set import FieldSet
 from smp.managed_fields._fields_below import fieldset_of
 from smp.managed_fields._items import extracted, removed
 from smp.managed_fields._local_merge import LocalMerge, changed_members, local_merge
-from smp.managed_fields._migrate import migrate, migrate_patch, upgrade, upgrade_patch
+from smp.managed_fields._migrate import (
+    migrate,
+    migrate_patch,
+    release,
+    upgrade,
+    upgrade_patch,
+)
 from smp.managed_fields._owned_paths import OwnedPlace as OwnedPlace
 from smp.managed_fields._owned_paths import indexed_path, owned_path
 from smp.managed_fields._owned_paths import owned_root as owned_root
@@ -62,7 +68,6 @@ from smp.managed_fields._owners import (
     owners_of_fields,
     rename,
 )
-from smp.managed_fields._release import release
 from smp.managed_fields._remarks import PatchRequest, Remark, Remedy, apply_request
 from smp.managed_fields._reset_fields import reset_fields
 from smp.managed_fields._scale import (

@@ -51,10 +51,9 @@ from smp.managed_fields._entries import APPLY, UPDATE, Owner, Writer
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._fields_below import fieldset_of
 from smp.managed_fields._items import extracted
-from smp.managed_fields._migrate import migrate, upgrade
+from smp.managed_fields._migrate import migrate, release, upgrade
 from smp.managed_fields._owners import owners, owners_of_fields
 from smp.managed_fields._ownership import NEVER_OWNED
-from smp.managed_fields._release import release
 from smp.managed_fields._reset_fields import (
     add_reset,
     add_system_metadata,

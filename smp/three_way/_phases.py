@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from smp._storage.daemon_sets import count_templates, is_counted
 from smp._storage.immutable import find_changed_immutable_fields
 from smp._storage.update import (
     Update,
@@ -18,6 +17,7 @@ from smp._storage.update import (
     normalize_update,
     put_at_rest,
 )
+from smp._storage.workloads import count_templates, is_counted
 from smp._strategic import Known
 from smp._values.last_applied import ApplyInputs
 from smp._values.values import JSONObject, as_object

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from starlette.requests import Request
 
 from smp._storage import protobuf
-from smp._storage.daemon_sets import DAEMON_SETS, count_templates
+from smp._storage.workloads import DAEMON_SETS, count_templates
 from smp._values.values import JSONObject
 from smp.handler import STOCK_SERVER, Options, manager_of, requested
 from smp.handler.headers import read_header

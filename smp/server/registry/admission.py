@@ -12,12 +12,11 @@ from typing import Final
 
 import msgspec
 
-from smp._storage.daemon_sets import DAEMON_SETS, count_templates
 from smp._storage.events import find_event_violations
 from smp._storage.typed_storage import convert
 from smp._storage.update import find_violations, put_at_rest
 from smp._storage.warnings import warnings_of
-from smp._storage.workloads import add_tolerations
+from smp._storage.workloads import DAEMON_SETS, add_tolerations, count_templates
 from smp._values.api_objects import metadata_of, set_metadata
 from smp._values.values import JSON, JSONObject, as_list, as_object
 from smp.custom_resources import (
