@@ -6,7 +6,15 @@ from typing import Any, Final
 
 from smp._storage.typed_storage import is_pointer
 from smp._values.plain import over_json
-from smp._values.values import ABSENT, JSON, JSONObject, require_plain, same, type_name
+from smp._values.values import (
+    ABSENT,
+    JSON,
+    JSONObject,
+    equal,
+    require_plain,
+    same,
+    type_name,
+)
 from smp.errors import SchemaError
 from smp.paths import Path, Step, sort_by_path
 from smp.schema.enum_listing import HEADER
@@ -45,21 +53,10 @@ def _allows(type_: ScalarType, value: JSON) -> bool:
     if isinstance(value, str):
         return value in type_.texts or "string" in type_.or_any
     for allowed in type_.enum:
-        if same(value, allowed) or _is_one_number(value, allowed):
+        # 1.0 and 1 are one number (Go: kube-openapi, basicCommonValidator).
+        if same(value, allowed) or equal(value, allowed):
             return True
     return type_name(value) in type_.or_any
-
-
-def _is_one_number(value: JSON, allowed: JSON) -> bool:
-    """Tell whether both are the same number, as 1.0 and 1 are.
-
-    Go: kube-openapi, pkg/validation/validate, basicCommonValidator.
-    """
-    if isinstance(value, bool) or isinstance(allowed, bool):
-        return False
-    if not isinstance(value, (int, float)) or not isinstance(allowed, (int, float)):
-        return False
-    return value == allowed
 
 
 def _make_unsupported(
