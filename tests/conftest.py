@@ -2,7 +2,7 @@
 
 The examples are the same in every run, so that a change is judged by those of the tree
 before it. ``pytest --hypothesis-profile=random`` draws other ones, and ``thorough``,
-for .ci/run, four times as many. How long an example takes is no failure: that depends
+for .ci/run, eight times as many. How long an example takes is no failure: that depends
 on the machine, and on what else it does.
 
 Workers and tests start hundreds of Python processes. They share compiled modules, also
@@ -29,7 +29,7 @@ settings.register_profile(
     "random", deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile(
-    "repeatable", settings.get_profile("random"), derandomize=True
+    "repeatable", settings.get_profile("random"), derandomize=True, max_examples=50
 )
 settings.register_profile(
     "thorough", settings.get_profile("repeatable"), max_examples=400

@@ -481,7 +481,7 @@ class Inputs:
         With ``lines`` those of a file of lines. Raises DocumentError.
         """
         name = name_of(path)
-        with self._opened(path) as (raw, _is_regular):
+        with self._opened(path) as (raw, is_regular):
             file = raw if isinstance(raw, BufferedReader) else BufferedReader(raw)  # type: ignore[type-var]
             if lines is None:
                 first, line_break, _rest = file.peek(_BLOCK).partition(b"\n")
@@ -500,7 +500,8 @@ class Inputs:
                 # Some editors and shells write a byte order mark before a text.
                 text = line.removeprefix(_UTF8_MARK) if number == 1 else line
                 if text.strip():
-                    yield Chunk(text, name, number)
+                    start = position + len(line) - len(text)
+                    yield Chunk(text, name, number, start if is_regular else None)
                 position += len(line)
                 if position == lines.end:
                     return

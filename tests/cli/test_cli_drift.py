@@ -444,6 +444,27 @@ def test_each_path_has_the_commit_that_last_set_it() -> None:
     assert {*row["commits"]} == {""}
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_paths_of_lines_have_commits() -> None:
+    Path("repo").mkdir()
+    git("init", "-q", "repo")
+    file = Path("repo", "all.ndjson")
+    lines = [
+        json.dumps(config_map("long", "0" * 200)),
+        json.dumps(config_map("a", "1")),
+    ]
+    for number, line in enumerate(lines):
+        with file.open("a") as all_lines:
+            all_lines.write(f"{line}\n")
+        git("-C", "repo", "add", ".")
+        git("-C", "repo", "commit", "-qm", f"Add {number}")
+    Path("live.json").write_text(json.dumps(config_map("a", "2")))
+    sides = ("-f", str(file), "--live", "live.json")
+    rows = rows_of(drift(*sides, "--git", "repo", "--format", "ndjson"))
+    [commit] = next(row["commits"] for row in rows if row["name"] == "a")
+    assert commit.endswith("2026-01-02T03:04:05Z Ada: Add 1")
+
+
 def test_a_path_is_read_from_its_text() -> None:
     value: JSONObject = {"spec": {"ports": [{"port": 1}, {"port": 80}]}}
     assert path_of("spec.ports[port=80]", value) == smp.Path(("spec", "ports", 1))

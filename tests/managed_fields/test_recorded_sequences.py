@@ -102,13 +102,16 @@ def test_smp_makes_of_some_sequences_what_the_server_made_of_them() -> None:
     assert not classes - Counter(CLASSES)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_smp_makes_of_sequences_what_the_server_made_of_them() -> None:
     _, sequences = recording()
     replayed, classes = outcomes_of(sequences)
     assert replayed > 12_000
     assert classes == CLASSES
     assert classes.total() < 0.0022 * replayed
+
+
+def test_each_class_is_documented() -> None:
     text = (DOCS / "deviations.md").read_text()
     for name in CLASSES:
         assert f"| {name} |" in text

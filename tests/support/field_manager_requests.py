@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import yaml
@@ -68,6 +69,7 @@ def scenarios() -> list[Scenario]:
     ]
 
 
+@cache
 def _document() -> dict[str, Any]:
     document: dict[str, Any] = yaml.safe_load(REQUESTS.read_text())
     return document

@@ -130,12 +130,13 @@ def test_values_of_any_type_are_judged_at_any_place() -> None:
     assert not failed
 
 
+@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.exhaustive)])
 @pytest.mark.filterwarnings("ignore::smp.testing.KubernetesApiWarning")
-def test_the_server_refuses_what_a_server_refuses() -> None:
+def test_the_server_refuses_what_a_server_refuses(every: int) -> None:
     wrong, other_causes, missed = [], [], set()
     with KubernetesApi() as api:
         client = api.client("httpx")
-        for probe in probes():
+        for probe in [*probes()][::every]:
             obj, about = probe["object"], probe["about"]
             answer = client.post(address_of(obj), content=json.dumps(obj))
             body = answer.json()
@@ -146,5 +147,5 @@ def test_the_server_refuses_what_a_server_refuses() -> None:
             elif causes_of(body) != probe["causes"]:
                 other_causes.append((about, causes_of(body), probe["causes"]))
     assert not wrong
-    assert missed >= _MISSED.keys()
-    assert len(other_causes) <= _OTHER_CAUSES, other_causes
+    assert every > 1 or missed >= _MISSED.keys()
+    assert len(other_causes) <= _OTHER_CAUSES / every, other_causes

@@ -18,7 +18,7 @@ from tests.support.recorded_refusals import Causes, Refusal, compared, lines
 # are fields like any other.
 GATED: Final = frozenset({"clusterTrustBundle", "podCertificate"})
 # Of a sample of the requests: one of so many.
-SHARE: Final = 16
+SHARE: Final = 8
 
 
 def first_lines(causes: Causes | None) -> Causes:
@@ -84,6 +84,6 @@ def test_nothing_that_a_server_accepts_is_refused_in_a_sample() -> None:
     judged(SHARE)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_nothing_that_a_server_accepts_is_refused() -> None:
     judged(1)

@@ -189,11 +189,10 @@ class RecordReader:
         # What the line says counts more than an option for all.
         of_line = line.cluster or cluster
         self._names_clusters = self._names_clusters or bool(line.cluster)
-        data = chunk.data
         if line.object is not msgspec.UNSET and line.type is msgspec.UNSET:
-            data = bytes(line.object)
-        part = Chunk(data, chunk.source, chunk.line)
-        yield from self._of_chunk(part, of_line, can_reread=False)
+            chunk = Chunk(bytes(line.object), chunk.source, chunk.line)
+        can_reread = chunk.offset is not None
+        yield from self._of_chunk(chunk, of_line, can_reread=can_reread)
 
     def _of_chunk(
         self, chunk: Chunk, cluster: str, *, can_reread: bool
@@ -205,7 +204,7 @@ class RecordReader:
         if identity is not None:
             document = Document(None, chunk.source, chunk.line)
             text = chunk.data.strip()
-            part = TextPart.of(chunk, 0)
+            part = TextPart.of(chunk, 0) if can_reread else None
             yield from self._of_object(identity, text, document, cluster, part)
             return
         try:
