@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import signal
 import socket
 import ssl
@@ -308,10 +309,18 @@ def test_kubectl_over_tls_with_a_token(
         with kubectl.start("get", "deploy", "-w", "-o", "name") as watching:
             assert watching.stdout
             assert watching.stdout.readline() == "deployment.apps/web\n"
+            # What is listed is printed before the watch begins.
+            wait_until(lambda: watches_of_deployments(kubectl) == 1)
             assert server.stop() == 0
             assert watching.wait(timeout=TIMEOUT) == 0
         config = yaml.safe_load(server.kubeconfig.read_text())
         assert config["users"][0]["user"] == {"token": "s3cret"}
+
+
+def watches_of_deployments(kubectl: Kubectl) -> int:
+    metrics = kubectl("get", "--raw", "/metrics")
+    gauge = r'(?m)^apiserver_longrunning_requests\{.*"deployments".*\} (\d+)\.0$'
+    return sum(map(int, re.findall(gauge, metrics)))
 
 
 @needs_kubectl
