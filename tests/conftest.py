@@ -8,6 +8,9 @@ on the machine, and on what else it does.
 Workers and tests start hundreds of Python processes. They share compiled modules, also
 where the environment says not to write them.
 
+Programs in Go that answer tests are built with ``SMP_GO=build`` only, which takes
+minutes the first time.
+
 Commands that tests run in this process may fork. Where it has used gRPC before, for
 etcd, gRPC would start its threads again in each fork, and abort it now and then
 (doc/fork_support.md of gRPC).
@@ -23,6 +26,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+os.environ.setdefault("SMP_GO", "built")
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 settings.register_profile(

@@ -66,7 +66,7 @@ def oracle() -> Reference | None:
 
 needs_oracle: Final = pytest.mark.skipif(
     f"__import__('sys').modules[{__name__!r}].oracle() is None",
-    reason="tests/managed_fields/oracle cannot be built: no go, or no modules",
+    reason="tests/managed_fields/oracle was not built (SMP_GO=build), or cannot be",
 )
 
 

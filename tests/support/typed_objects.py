@@ -62,7 +62,7 @@ def oracle() -> Reference | None:
 
 needs_oracle: Final = pytest.mark.skipif(
     f"__import__('sys').modules[{__name__!r}].oracle() is None",
-    reason="tests/typed_storage/oracle cannot be built: no go, or no modules",
+    reason="tests/typed_storage/oracle was not built (SMP_GO=build), or cannot be",
 )
 
 

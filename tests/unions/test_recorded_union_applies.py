@@ -18,7 +18,7 @@ def test_structured_merge_diff_does_what_is_recorded() -> None:
     try:
         program = Reference(GO_MODULE)
     except UnavailableError as error:
-        pytest.skip(f"tests/unions/oracle cannot be built: {error}")
+        pytest.skip(f"tests/unions/oracle: {error}")
     text = FILE.read_text(encoding="utf-8")
     with program:
         assert recorded(program, text, str(FILE)) == text
