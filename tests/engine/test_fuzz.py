@@ -22,7 +22,7 @@ from smp._values.values import JSONObject
 from tests.support.hostile import OWN_CALLS, arguments_of, public_functions
 from tests.support.hostile_values import Hostile
 
-FEW = 2_000
+FEW = 1_000
 MANY = 10_000
 
 

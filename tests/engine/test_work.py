@@ -216,7 +216,7 @@ def composed_with_an_error(count: int) -> None:
 def test_work_grows_with_the_number_of_conflicts_and_of_patches(
     operation: Callable[[int], object], most: float
 ) -> None:
-    assert calls(lambda: operation(1_000)) <= most * calls(lambda: operation(100))
+    assert calls(lambda: operation(500)) <= most * calls(lambda: operation(50))
 
 
 SHARED: Final = smp.Schema.inline(

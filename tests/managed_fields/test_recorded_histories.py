@@ -44,7 +44,7 @@ _SIGNS: Final = (
     ("timeAdded", "times of taints"),
 )
 VERSION: Final = "1.36.3"
-SAMPLE: Final = 120
+SAMPLE: Final = 60
 
 
 def histories(file: Path = HISTORIES) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ They are forms that no linter checks. Figures are no rules: the worst places are
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -42,16 +42,17 @@ def test_a_package_itself_defines_nothing(path: Path) -> None:
     assert [name for name in definitions if name not in HOOKS] == []
 
 
-def imports_of(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield each module of the package that is imported, and the name taken from it."""
+@cache
+def imports_of(path: Path) -> list[tuple[str, str]]:
+    """Return the modules that are imported, and the name taken from each."""
+    found: list[tuple[str, str]] = []
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield alias.name, ""
+            found += [(alias.name, "") for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports are absolute"
-            for alias in node.names:
-                yield str(node.module), alias.name
+            found += [(str(node.module), alias.name) for alias in node.names]
+    return found
 
 
 @by_path
