@@ -19,6 +19,7 @@ from smp._values.values import as_object
 from smp.documents import read_first
 from smp.errors import SmpError
 from smp.server.endpoints.call import CALL, Call
+from smp.server.endpoints.list_options import read_flag
 from smp.server.endpoints.middleware import objects_of
 from smp.server.registry.kinds import Kinds
 from smp.server.registry.target import Target
@@ -197,8 +198,10 @@ def read_warnings(headers: Iterable[tuple[bytes, bytes]]) -> Iterator[str]:
 def _verb(scope: Scope, target: Target) -> str:
     verb = target.verb(scope["method"]) or ""
     if verb == "list":
-        query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
-        if query.get("watch") in ("true", "1"):
+        query = parse_qsl(
+            scope["query_string"].decode("latin-1"), keep_blank_values=True
+        )
+        if read_flag(dict(query), "watch"):
             return "watch"
     return verb
 

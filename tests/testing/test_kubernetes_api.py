@@ -374,6 +374,10 @@ class TestFaults:
         api.fail_next(410, verb="watch")
         assert web.get(CONFIG_MAPS).status_code == 200
         assert web.get(CONFIG_MAPS, params={"watch": "true"}).status_code == 410
+        # As Go reads it, any value but false and 0 is true.
+        api.fail_next(410, verb="watch")
+        assert web.get(CONFIG_MAPS, params={"watch": "0"}).status_code == 200
+        assert web.get(CONFIG_MAPS, params={"watch": "T"}).status_code == 410
 
     def test_discovery_does_not_fail(
         self, api: KubernetesApi, web: httpx.Client

@@ -139,9 +139,9 @@ class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
             after=Continue.parse(after) if after else None,
             revision=number(query, "resourceVersion") if revision else None,
             exact=query.get("resourceVersionMatch") == "Exact",
-            watch=_flag(query, "watch"),
-            bookmarks=_flag(query, "allowWatchBookmarks"),
-            initial_events=_flag(query, "sendInitialEvents"),
+            watch=read_flag(query, "watch"),
+            bookmarks=read_flag(query, "allowWatchBookmarks"),
+            initial_events=read_flag(query, "sendInitialEvents"),
             timeout=number(query, "timeoutSeconds"),
         )
         _check(options, query)
@@ -193,7 +193,7 @@ def number(query: Mapping[str, str], name: str, *, signed: bool = False) -> int:
     return int(text)
 
 
-def _flag(query: Mapping[str, str], name: str) -> bool:
+def read_flag(query: Mapping[str, str], name: str) -> bool:
     """Read a flag as Go does: any value but ``false`` and ``0`` is true."""
     return query.get(name, "false").lower() not in ("false", "0")
 
