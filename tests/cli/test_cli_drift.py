@@ -452,17 +452,24 @@ def test_paths_of_lines_have_commits() -> None:
     lines = [
         json.dumps(config_map("long", "0" * 200)),
         json.dumps(config_map("a", "1")),
+        json.dumps({"cluster": "east", "object": config_map("b", "1")}),
     ]
     for number, line in enumerate(lines):
         with file.open("a") as all_lines:
             all_lines.write(f"{line}\n")
         git("-C", "repo", "add", ".")
         git("-C", "repo", "commit", "-qm", f"Add {number}")
-    Path("live.json").write_text(json.dumps(config_map("a", "2")))
-    sides = ("-f", str(file), "--live", "live.json")
+    live = [
+        config_map("a", "2"),
+        {"cluster": "east", "object": config_map("b", "2")},
+    ]
+    Path("live.ndjson").write_text("".join(f"{json.dumps(each)}\n" for each in live))
+    sides = ("-f", str(file), "--live", "live.ndjson")
     rows = rows_of(drift(*sides, "--git", "repo", "--format", "ndjson"))
-    [commit] = next(row["commits"] for row in rows if row["name"] == "a")
-    assert commit.endswith("2026-01-02T03:04:05Z Ada: Add 1")
+    commits = {row["name"]: row.get("commits", []) for row in rows}
+    [of_a], [of_b] = commits["a"], commits["b"]
+    assert of_a.endswith("2026-01-02T03:04:05Z Ada: Add 1")
+    assert of_b.endswith("2026-01-02T03:04:05Z Ada: Add 2")
 
 
 def test_a_path_is_read_from_its_text() -> None:

@@ -190,7 +190,11 @@ class RecordReader:
         of_line = line.cluster or cluster
         self._names_clusters = self._names_clusters or bool(line.cluster)
         if line.object is not msgspec.UNSET and line.type is msgspec.UNSET:
-            chunk = Chunk(bytes(line.object), chunk.source, chunk.line)
+            data, offset = bytes(line.object), chunk.offset
+            if offset is not None:
+                # Mostly it is the last member, and then this is the fast direction.
+                offset += chunk.data.rindex(data)
+            chunk = Chunk(data, chunk.source, chunk.line, offset)
         can_reread = chunk.offset is not None
         yield from self._of_chunk(chunk, of_line, can_reread=can_reread)
 
