@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from smp._values import names
 from smp._values.values import (
+    JSON,
     JSONArray,
     JSONObject,
     as_list,
@@ -257,15 +258,15 @@ def _find_client_violations(client: JSONObject) -> Iterator[Violation]:
     path = _CONVERSION / _CLIENT_FIELD
     url, service = client.get("url"), client.get("service")
     if url is not None:
-        yield from _find_url_violations(as_text(url), path / "url")
+        yield from _find_url_violations(url, path / "url")
     else:
         yield from _find_service_violations(as_object(service), path / "service")
 
 
-def _find_url_violations(url: str, path: Path) -> Iterator[Violation]:
+def _find_url_violations(url: JSON, path: Path) -> Iterator[Violation]:
     """Go: ValidateWebhookURL."""
     try:
-        parts = urlsplit(url)
+        parts = urlsplit(as_text(url))
     except ValueError as error:
         yield require(path, f"url must be a valid URL: {error}{_URL_FORM}")
         return

@@ -232,3 +232,12 @@ def test_a_rule_deeper_than_the_compiler_goes_is_not_refused() -> None:
     definition = change(bases()["approved"], edits)
     (violation,) = custom_resources.definition_violations(definition)
     assert violation.warning
+
+
+def test_a_url_that_is_no_text_is_named_as_it_is() -> None:
+    webhook = {"clientConfig": {"url": 1}, "conversionReviewVersions": ["v1"]}
+    conversion = {"strategy": "Webhook", "webhook": webhook}
+    definition = change(bases()["gateways"], [(["spec", "conversion"], conversion)])
+    found = custom_resources.definition_violations(definition)
+    place = "spec.conversion.webhook.clientConfig.url: Invalid value: 1: "
+    assert any(str(violation).startswith(place) for violation in found)
